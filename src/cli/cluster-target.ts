@@ -160,7 +160,7 @@ export class RequestRecorder extends ClusterMetrics {
     return this.#last.get(endpoint);
   }
 
-  /** Of all requests to an endpoint. */
+  /** The bytes and seconds of all requests to an endpoint. */
   sumOf(endpoint: Endpoint): Pick<FinishedRequest, 'bytes' | 'seconds'> {
     return this.#sums.get(endpoint) ?? { bytes: 0, seconds: 0 };
   }

@@ -4,7 +4,7 @@ import { ok, type Verdict } from './diagnose-checklist.ts';
 
 /** A week without telemetry throttles; clusters send it every day. */
 const TELEMETRY_SECONDS = 4 * 86_400;
-/** As long as CrdbLicenseExpiring warns before. */
+/** A warning comes this long before the grace period of the license ends, as in CrdbLicenseExpiring. */
 const GRACE_SECONDS = 21 * 86_400;
 const ALERT = 'CrdbLicenseExpiring';
 const FINE = ok('transactions are not throttled');

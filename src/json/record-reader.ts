@@ -111,7 +111,7 @@ function numberOf(parser: unknown): number {
   return known < 0 ? parsers.push(parser) - 1 : known;
 }
 
-/** With `isCopied`, objects are copies, which do not change when the next value is read; otherwise they are views of the record. */
+/** The reader of a shape. With `isCopied`, objects are copies, which the next value does not change; else views of the record. */
 export function readerOf(shape: AnyShape, isCopied: boolean): RecordReader {
   const key = JSON.stringify([shape, isCopied], (_, value: unknown) =>
     typeof value === 'function' ? numberOf(value) : value,
@@ -128,7 +128,7 @@ export function readerOf(shape: AnyShape, isCopied: boolean): RecordReader {
 export class RecordReader implements Target {
   readonly plan: number;
   readonly record: number;
-  /** Of a record. */
+  /** The size of a record, in slots. */
   readonly slots: number;
   /** Returns the value. */
   readonly read: () => unknown;

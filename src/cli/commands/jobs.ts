@@ -22,7 +22,7 @@ interface Options extends ListingOptions {
   readonly paused?: true;
 }
 
-/** As jsonpb writes it: camelCase, integers of 64 bits as strings. Releases differ in their members. */
+/** A job as jsonpb writes it: camelCase, integers of 64 bits as strings. Releases differ in their members. */
 const jobShape = object({
   id: string(),
   type: nameText(),

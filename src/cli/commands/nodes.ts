@@ -43,7 +43,7 @@ const NEXT_RECORDS_MS = 12_000;
 interface Node extends ReturnType<typeof describeNode> {
   readonly metrics: Readonly<Record<string, number>> | null;
   readonly store_metrics: Readonly<Record<string, Readonly<Record<string, number>>>> | null;
-  /** By the clock of the server; null for a node that never wrote a record. */
+  /** The age by the clock of the server; null for a node that never wrote a record. */
   readonly record_age_seconds: number | null;
   /** 0: no range depends on a node that may stop; only after a scan. */
   readonly dependent_ranges?: 0 | undefined;

@@ -98,7 +98,7 @@ async function printTables(
 /** A server whose automatic updates are on computes sizes every 20 minutes. */
 const OLD_SIZES_SECONDS = 86_400;
 
-/** Without its setting the server updates sizes only when somebody opens DB Console: they can be of last week. */
+/** Without its setting the server updates sizes only when somebody opens DB Console: they may be a week old. */
 function noteOldSizes(listed: readonly KnownTable[]): void {
   const oldest = smallest(listed.flatMap(({ updatedSeconds }) => updatedSeconds || []));
   const age = oldest === undefined ? 0 : Date.now() / 1000 - oldest;

@@ -3,7 +3,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 /** A response as it arrived, or the lack of one. */
 export interface TappedResponse {
   readonly method: string;
-  /** With the query. */
+  /** The path with its query. */
   readonly path: string;
   /** Undefined where no response came. */
   readonly status: number | undefined;

@@ -36,7 +36,7 @@ interface RequestReport {
   readonly statuses: Record<string, number>;
   /** The longest time, ms. */
   milliseconds: number;
-  /** Of all bodies, and of those that were looked at. */
+  /** The bytes of all bodies, and of the bodies that were looked at. */
   bytes: number;
   readBytes: number;
   /** Bodies that were looked at, and how many of them only at their start. */

@@ -8,7 +8,7 @@ import { tapResponses } from './response-tap.ts';
 import { ServerReport } from './server-report.ts';
 
 const HEADERS_MS = 10_000;
-/** Of the newest jobs. */
+/** How many of the newest jobs are read. */
 const JOBS = 20;
 
 /** A report of the responses of a cluster while `work` runs; requests that `work` does not send are made at its end. */

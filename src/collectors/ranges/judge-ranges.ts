@@ -41,7 +41,7 @@ export interface JudgedRanges {
   readonly dependence: DependenceCounter;
   unverified: number;
   servingNothing: number;
-  /** Of these, ranges that are neither without a majority nor reported as unavailable. */
+  /** Part of `servingNothing`: ranges that are neither without a majority nor reported as unavailable. */
   stuck: number;
   /** Ranges without a majority of live voters that no node reports as unavailable, by number of the table index. */
   readonly unreported: Map<number, number>;

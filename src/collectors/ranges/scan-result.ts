@@ -94,7 +94,7 @@ export interface ClusterScan {
    * problems of a replica could not be read, or no replica that reports it could be asked a second time.
    */
   readonly servingNothing: number | undefined;
-  /** Of these, ranges that are neither without a majority nor reported as unavailable. */
+  /** Part of `servingNothing`: ranges that are neither without a majority nor reported as unavailable. */
   readonly stuck: number;
   /**
    * Ranges without a majority of live voters that no node reports as unavailable, by id of the table: 0 outside of tables, UNKNOWN_TABLE

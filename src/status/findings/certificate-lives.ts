@@ -6,7 +6,7 @@ interface CertificateLife {
   readonly life?: number | undefined;
 }
 
-/** By the name of the certificate: `node`, `ca`. */
+/** The life of each certificate by its name: `node`, `ca`. */
 export type CertificateLives = ReadonlyMap<string, CertificateLife>;
 
 /** Notes when certificates expire: a later expiry than before is a renewal. One that no fresh record has any more is forgotten. */

@@ -25,7 +25,7 @@ export interface Memory {
   readonly scanProblems: readonly Problem[];
   /** The problem that the user sees no sessions of others. */
   readonly hiddenSessions: Problem | undefined;
-  /** Of certificates of nodes. */
+  /** The lives of the certificates of nodes. */
   readonly certificates: CertificateLives;
   /** The nodes that write records with a time that is too early, with the seconds: their clocks are behind. */
   readonly lateRecords: ReadonlyMap<number, number>;
@@ -45,7 +45,7 @@ export interface Evidence extends Memory {
   /** The time by the clock of the cluster, ms (readClusterTime): ages of what servers have dated follow it. */
   readonly clusterMs: number;
   readonly thresholds: Thresholds;
-  /** As log, page and JSON show it. */
+  /** The cluster as log, page and JSON show it. */
   readonly view: ClusterView;
   /** The listed nodes, and those of them with fresh records; none while no list is current. */
   readonly nodes: readonly ListedNode[];

@@ -34,7 +34,7 @@ export interface NodeFigures {
   readonly startedAt?: string | undefined;
   readonly cpuRatio?: number | undefined;
   readonly memoryRatio?: number | undefined;
-  /** Of the fullest store, whoever fills its disk. */
+  /** The used share of the disk of the fullest store, whoever fills it. */
   readonly diskUsedRatio?: number | undefined;
   readonly leases?: number | undefined;
   readonly sqlLatencyP99Seconds?: number | undefined;
@@ -54,7 +54,7 @@ export interface NodeStatus extends NodeFigures {
   readonly recordAt: string | undefined;
   /** True when other nodes write their records and this one does not. */
   readonly isStale: boolean;
-  /** As the node counts them; undefined while its record is stale. */
+  /** The number of replicas that the node counts; undefined while its record is stale. */
   readonly replicas?: number | undefined;
   /** Its record is current and has none of the metrics that are read. */
   readonly hasNoMetrics?: true | undefined;

@@ -36,7 +36,7 @@ export interface ClusterStatus extends Omit<ClusterReading, 'collectors' | 'quer
 export interface ClusterReading extends ClusterView {
   /** `unknown` while the exporter cannot see it. */
   readonly state: 'healthy' | 'problems' | 'unknown';
-  /** With problems the start of the oldest of the most severe ones, but not before the cluster was last healthy. */
+  /** The start of this state. With problems: of the oldest of the most severe ones, but not before the cluster was last healthy. */
   readonly since: string;
   /** Parts of the cluster that this exporter does not read, so that the state says nothing of them: `sessions`. */
   readonly notRead: readonly string[];
@@ -189,7 +189,7 @@ export interface VerificationStatus {
   readonly servingNothing: number | undefined;
   /** It is a lower bound: more replicas report it than are asked a second time. */
   readonly servingNothingAtLeast?: true | undefined;
-  /** Of these, ranges that are neither without a quorum nor reported as unavailable. */
+  /** Part of `servingNothing`: ranges that are neither without a quorum nor reported as unavailable. */
   readonly stuck: number;
   /** Ranges with replicas that a merge left behind: they serve no key. */
   readonly leftOver: readonly HeldRangeStatus[];
@@ -250,7 +250,7 @@ export interface TablesWithoutQuorum {
   readonly otherRanges: number;
   /** Ranges whose table is not known: they may belong to any. */
   readonly unnamedRanges: number;
-  /** Of all of these, ranges that no node reports as unavailable: their descriptors show that no majority is live. */
+  /** Part of all these ranges: those that no node reports as unavailable. Their descriptors show that no majority is live. */
   readonly unreportedRanges: number;
 }
 

@@ -203,7 +203,7 @@ function otherNodes(
     }`;
 }
 
-/** By the first tiers that several nodes share: in CockroachDB Cloud the last tier, `dns`, is another one for each node. */
+/** Groups nodes by the first tiers that several nodes share: in CockroachDB Cloud the last tier, `dns`, is another one for each node. */
 function groupByLocality(nodes: readonly NodeStatus[]): Map<string, NodeStatus[]> {
   const depth = Math.max(0, ...nodes.map(({ locality }) => locality.split(',').length));
   const groups = Array.from({ length: depth }, (_, cut) =>
