@@ -55,6 +55,13 @@ test('a problem of watching a cluster is logged once and when it is over', () =>
   ]);
 });
 
+test('what one collector had is logged again when its API is down, and not once more', () => {
+  const down: WatchProblem = { ...LATE, text: 'The API fails.', downApi: 'cluster' };
+  expect(logged([LATE], [down])).toMatchObject([{ level: 'warn', msg: 'The API fails.' }]);
+  expect(logged([down], [down])).toEqual([]);
+  expect(logged([down], [LATE])).toEqual([]);
+});
+
 test('a collector that fails of another cause has not recovered', () => {
   const refused = { ...LATE, key: 'refused' };
   expect(logged([LATE], [refused]).map(({ level }) => level)).toEqual(['warn']);
