@@ -228,7 +228,7 @@ async function readByRoute<S extends ObjectShape>(
   }
   if (pages > 1 && !node.isInOrder) {
     const message =
-      'the pages do not fit together, as the servers list stores in another order each time';
+      'the pages do not fit together: stores come in another order each time, and replicas come and go';
     const remedy =
       limit > 0 ? 'set collectors.ranges.page_limit to 0' : 'look for a proxy that cuts responses';
     throw new RequestError('decode', `${name}: ${message}`, { remedy });
