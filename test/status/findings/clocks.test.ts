@@ -84,7 +84,7 @@ describe('a node whose clock is wrong', () => {
       return findings.filter(({ about }) => about === 'nodes').map(({ text }) => text);
     });
     expect(polls.at(-1)).toEqual([
-      'Node 4 has stopped updating the record that node metrics are read from.',
+      'Node 4 has stopped updating the record that node metrics are read from, or its clock is behind.',
       'Node 3: the clock is up to 59 min 55 s off those of the others.',
     ]);
   });
