@@ -49,7 +49,7 @@ describe('findings of sessions', () => {
       return missingSessions(status, list).map(({ next }) => next);
     };
     expect(nextOf(3)).toEqual([
-      'Node 2 may have just gone down, or does not respond: stop no other node before the next list of nodes.',
+      'Node 2 may have just gone down: stop no other node in the first minute. If a later list of nodes still has it as live, it is up and does not respond: check for overload there.',
     ]);
     expect(nextOf(2)).toEqual(['Expected while a node is down.']);
     expect(missingSessions(readSessions(sessionsResult({})))).toEqual([]);

@@ -85,7 +85,8 @@ export function missingSessions(
   if (missingNodes.length === 0) return [];
   const live = list.filter(({ id, status }) => status === 'live' && missingNodes.includes(id));
   const nodes = capitalize(formatNodes(live.map(({ id }) => id)));
-  const gone = `${nodes} may have just gone down, or ${plural(live.length, 'does', 'do')} not respond: stop no other node before the next list of nodes.`;
+  const are = plural(live.length, 'it is up and does', 'they are up and do');
+  const gone = `${nodes} may have just gone down: stop no other node in the first minute. If a later list of nodes still has ${plural(live.length, 'it', 'them')} as live, ${are} not respond: check for overload there.`;
   return [
     {
       key: 'missing sessions',
