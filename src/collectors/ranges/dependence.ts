@@ -48,6 +48,7 @@ export class DependenceCounter implements Dependence {
         allReplicas: 0,
         withoutQuorum: 0,
         named: 0,
+        missing: 0,
         localities: domains,
       };
       nodes.set(nodeId, node);
@@ -80,6 +81,7 @@ export class DependenceCounter implements Dependence {
         const mask = placesOf(range.nodes, place);
         seen |= mask;
         node.named += 1;
+        if ((range.voters & mask & ~range.held) !== 0) node.missing += 1;
         if (isWithout) node.withoutQuorum += 1;
         if (hasQuorum && !keepsMajority(range, mask)) node.quorum += 1;
         if (losesAll(range, mask)) node.allReplicas += 1;

@@ -11,6 +11,7 @@ import type { Evidence } from './evidence.ts';
 import { findFigures } from './figure.ts';
 import { FIGURES } from './figures.ts';
 import { describeLastKnown, isClusterDown, lastKnownLosses } from './last-known.ts';
+import { missingReplicas } from './missing-replicas.ts';
 import { markFigures } from './node-figures.ts';
 import { nodeProblems } from './node-problems.ts';
 import { isProblem, toFindings } from './problem.ts';
@@ -64,7 +65,7 @@ function isVisible({ apis, collectors, isPolled, ranges: scan }: ClusterView): b
 
 /** The problems of a cluster and of watching it. */
 function findProblems(evidence: Evidence): readonly Problem[] {
-  const { view, nowMs, thresholds, dead, network, hiddenSessions } = evidence;
+  const { view, nowMs, thresholds, dead, network, ranges: scan, hiddenSessions } = evidence;
   const { losses } = evidence.lastSeen;
   const isBlind = isClusterDown(view.apis);
   const sourceOf = (collector: string) => view.collectors.find(({ name }) => name === collector);
@@ -94,7 +95,8 @@ function findProblems(evidence: Evidence): readonly Problem[] {
       )
     : [];
   // An API that is down explains them.
-  const unread = isBlind || evidence.ranges === undefined ? [] : unreadNodes(evidence.ranges);
+  const unread = isBlind || scan === undefined ? [] : unreadNodes(scan);
+  const missing = missingReplicas(scan?.summary?.cluster, view.ranges?.scanCheck);
   const polledAt = sourceOf('sessions')?.lastSuccessAt;
   const wrongTime = findWrongTime(evidence);
   return [
@@ -113,7 +115,7 @@ function findProblems(evidence: Evidence): readonly Problem[] {
       ...adviseDiskFirst(ofNodes),
       ...(wrongTime === undefined ? [] : [wrongTime]),
     ]),
-    ...from('ranges', [...fromScan, ...unread, ...ofRanges]),
+    ...from('ranges', [...fromScan, ...unread, ...missing, ...ofRanges]),
     ...(losses && sourceOf('ranges') ? lastKnownLosses(losses, view, nowMs) : []).filter(
       ({ key }) => !fromScan.some((problem) => problem.key === key),
     ),

@@ -86,7 +86,14 @@ function atRisk(nodesPerZone: number): readonly string[] {
     ...['a', 'b', 'c'].map((zone) => domain('zone', `zone=${zone}`)),
     ...list.map(({ tiers: [zone, dns] }) => domain('dns', `zone=${zone?.value},dns=${dns?.value}`)),
   ];
-  const none = { quorum: 0, allReplicas: 0, withoutQuorum: 0, named: 0, localities: [] };
+  const none = {
+    quorum: 0,
+    allReplicas: 0,
+    withoutQuorum: 0,
+    named: 0,
+    missing: 0,
+    localities: [],
+  };
   const cluster = {
     ...WHOLE_SCAN,
     dependence: {

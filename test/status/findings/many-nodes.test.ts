@@ -33,7 +33,7 @@ function scanOf(ids: readonly number[], localities: ReadonlySet<string>): Cluste
       nodes: new Map(
         live.map((id) => [
           id,
-          { quorum: id === 1 ? 7 : 0, allReplicas: 0, withoutQuorum: 0, named: 0 },
+          { quorum: id === 1 ? 7 : 0, allReplicas: 0, withoutQuorum: 0, named: 0, missing: 0 },
         ]),
       ),
       localities: Array.from(localities, (locality) => ({

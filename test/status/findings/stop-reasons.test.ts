@@ -16,7 +16,10 @@ const COMPLETE: ClusterScan = {
   ...WHOLE_SCAN,
   dependence: {
     nodes: new Map(
-      [1, 2, 3].map((id) => [id, { quorum: 0, allReplicas: 0, withoutQuorum: 0, named: 0 }]),
+      [1, 2, 3].map((id) => [
+        id,
+        { quorum: 0, allReplicas: 0, withoutQuorum: 0, named: 0, missing: 0 },
+      ]),
     ),
     localities: [],
     downReplicas: new Map([[4, 0]]),
@@ -58,7 +61,7 @@ function evidenceOf({ cluster = {}, scan, reachability, ...given }: Given): Stop
 function dependOn(id: number, more: object): Partial<ClusterScan> {
   const { dependence } = COMPLETE;
   if (dependence === undefined) return {};
-  const domain = { quorum: 0, allReplicas: 0, withoutQuorum: 0, named: 0, ...more };
+  const domain = { quorum: 0, allReplicas: 0, withoutQuorum: 0, named: 0, missing: 0, ...more };
   const nodes = new Map([...dependence.nodes, [id, domain] as const]);
   return { dependence: { ...dependence, nodes } };
 }
