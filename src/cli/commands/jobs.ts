@@ -47,6 +47,7 @@ const URGENCIES: readonly (readonly [status: string, urgency: number, style?: St
   ['failed', 4, 'red'],
   ['pause', 3, 'yellow'],
   ['revert', 2, 'yellow'],
+  ['retry', 2, 'yellow'],
   ['cancel-requested', 2, 'yellow'],
   ['running', 1, 'green'],
   ['pending', 1],
@@ -99,7 +100,7 @@ async function printJobs(target: ClusterTarget, options: Options): Promise<void>
   const nowMs = Date.now();
   const owners = new Set<string>();
   const { failed, paused } = options;
-  const chosen = [...(failed ? ['failed'] : []), ...(paused ? ['paused'] : [])];
+  const chosen = [...(failed ? ['failed', 'revert-failed'] : []), ...(paused ? ['paused'] : [])];
   const read = async (status: string | undefined, onJob: (job: Job) => void): Promise<number> => {
     let count = 0;
     await target.api.jobs(target.stats, {

@@ -120,6 +120,37 @@ describe('jobs', () => {
     },
   );
 
+  test('lists a job that tries again, or to go back again, before those that work', async () => {
+    const simulator = await openCluster();
+    const { origin } = new URL(simulator.clusterUrl);
+    await using proxy = await openProxy(origin, (url, body) => {
+      if (!url.includes('/jobs')) return body;
+      const more = withRunningJob(body, { type: 'RESTORE', status: 'retry-running' });
+      return withRunningJob(more, { status: 'retry-reverting' });
+    });
+    const { out } = await run({ ...simulator, clusterUrls: [`${proxy.url}/api/v2`] }, '--wide');
+    const statuses = rows(out).map(([, , status]) => status);
+    expect(statuses.slice(3, 7)).toEqual(['paused', 'retry-running', 'retry-reverting', 'running']);
+  });
+
+  test('that failed are also those that failed to go back', async () => {
+    const simulator = await openCluster();
+    const { origin } = new URL(simulator.clusterUrl);
+    await using proxy = await openProxy(origin, (url, body) => {
+      if (!url.includes('/jobs')) return body;
+      const { jobs }: { readonly jobs: readonly object[] } = JSON.parse(body);
+      const job = { ...jobs[0], id: '1', type: 'IMPORT', status: 'revert-failed' };
+      return url.includes('status=revert-failed') ? JSON.stringify({ jobs: [job] }) : body;
+    });
+    const { out } = await run({ ...simulator, clusterUrls: [`${proxy.url}/api/v2`] }, '--failed');
+    expect(rows(out).map((cells) => cells.slice(1, 3).join(' '))).toEqual([
+      'TYPE STATUS',
+      'IMPORT revert-failed',
+      'SCHEMA CHANGE failed',
+      'ROW LEVEL TTL failed',
+    ]);
+  });
+
   test('as JSON has every member', async () => {
     const { out } = await run(await openCluster(), '--paused', '--output', 'json');
     expect(JSON.parse(out)).toEqual({
