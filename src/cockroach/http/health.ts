@@ -201,7 +201,7 @@ export class Health {
     if (mayBlame(request, 'endpoint')) target.breaker.failed(startMs);
     // A URL that was silent before has not changed: the next one gets whatever was its trial.
     const mayBeUrl = attempt.isTrial || mayBlame(request, 'url');
-    return mayBeUrl && isSilence(attempt, error) && this.#isUrlSilent(attempt);
+    return mayBeUrl && wasSilent(attempt, error) && this.#isUrlSilent(attempt);
   }
 
   /**
@@ -271,7 +271,7 @@ function mayBlame({ blames }: HttpRequest, what: Blamed): boolean {
  * Whether no headers arrived in time. A node is also silent if its body does not arrive in time, or if a gateway says that
  * the node did not respond. A response that was still arriving when the poll ended is not silence.
  */
-function isSilence({ request, code }: Attempt, error: RequestError): boolean {
+function wasSilent({ request, code }: Attempt, error: RequestError): boolean {
   if (isNodeTimeout(error, request)) return true;
   if (!missedDeadline(error)) return false;
   return code === 'error' || (request.node !== undefined && !request.stats.signal.aborted);
