@@ -1,6 +1,6 @@
 import type { Query } from '#base';
 
-/** What most of the queries share. */
+/** The settings of a query, unless it has others. */
 const COMMON = { database: 'system', interval: 300, timeout: 5, max_rows: 100 } as const;
 
 const QUERIES: readonly (Omit<Query, keyof typeof COMMON> & Partial<Query>)[] = [

@@ -81,7 +81,7 @@ export class NodeListings {
 
   /**
    * The failure of all polls while two clusters answer by turns, as behind a load balancer with servers of both; undefined
-   * while one answers. A cluster that was replaced never comes back by itself: its processes have ended.
+   * while one answers. A cluster that was replaced does not come back: its processes have ended.
    */
   get alternation(): RequestError | undefined {
     return this.#alternation;
@@ -119,7 +119,7 @@ export class NodeListings {
     if (this.#onReplaced === undefined) {
       throw unclear(`two clusters answer, or all nodes restarted meanwhile: ${nodes}`);
     }
-    // What is known already is not said with each listing.
+    // The log has one line for an alternation, not one for each listing.
     if (this.#alternation !== undefined) return;
     if (isBack) {
       const end = `; polls succeed after ${ONE_CLUSTER_LISTINGS} lists in a row of one cluster`;

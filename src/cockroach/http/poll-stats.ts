@@ -69,7 +69,7 @@ export type CountDecodeErrors = (endpoint: Endpoint, count: number) => void;
 /**
  * Counts the fields and elements of a response that have another form than expected and were left out, and warns of them: what they
  * say is missing, or 0. Example: a newer server sends `alloc_bytes` as a string, so that the memory of all sessions is 0. Elements that
- * are too large only count: the limit tells of them.
+ * are too large are counted alone: `crdb_exporter_collector_limit_hit` shows them.
  */
 export function recordDecodeErrors(
   countErrors: CountDecodeErrors,

@@ -224,7 +224,7 @@ export interface NodeDomain extends FailureDomain {
   withoutQuorum: number;
   /** Verified ranges that have a replica on the node by their descriptor. */
   named: number;
-  /** Those of them that have a voter there which the node, asked twice, does not list. */
+  /** How many of the `named` ranges have a voter there that the node, asked twice, does not list. */
   missing: number;
 }
 

@@ -24,7 +24,7 @@ export interface Figure extends Pick<Problem, 'about' | 'level'> {
   readonly limit: ThresholdName | number;
   /** The limit of the critical rule. */
   readonly critical?: ThresholdName;
-  /** For a value in seconds: the seconds in the unit of its limit, 86,400 for days. Such a figure tells since when it is over. */
+  /** For a value in seconds: the seconds in the unit of its limit, 86,400 for days. The page says since when such a figure is over. */
   readonly unit?: number;
   /** What follows the places, about the worst value: `up to 97 % of all CPUs are used`. */
   readonly text: (worst: number, evidence: Evidence) => string;

@@ -195,7 +195,7 @@ export function nodeProblems(
     alert: 'CrdbNodeRecordStale',
     // The values go before the limit of the alert is reached.
     level: stale.some(isOver) ? undefined : 'info',
-    // Of a clock that is behind that is known once two lists have shown it: ageOf leaves the node out then.
+    // A late clock is known once two lists have shown it: then ageOf leaves the node out.
     text: `${nameNodes(stale)} ${plural(stale.length, 'has', 'have')} stopped updating the record that node metrics are read from, or ${plural(stale.length, 'its clock is', 'their clocks are')} behind.`,
     next: 'Check for overload, disk stalls and the time service. Values of stale records are not exported.',
     since: oldestRecord(stale),
