@@ -16,7 +16,7 @@ const BENCHMARKS = [
   'scan',
   'scrape',
   'snapshot',
-  'range-table',
+  'range-map',
   'descriptor-forms',
   'status',
   'idle',

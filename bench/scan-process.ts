@@ -47,8 +47,8 @@ async function scan(): Promise<Scanned> {
     bytes: context.bytes,
     replicas: context.items,
     series: samples.series,
-    knownBytes: bytesOf(state.known.table),
-    knownRanges: state.known.table.size,
+    knownBytes: bytesOf(state.known.map),
+    knownRanges: state.known.map.size,
   };
 }
 

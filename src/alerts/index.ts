@@ -9,7 +9,7 @@ export {
   type Threshold,
   type ThresholdName,
   type Thresholds,
-} from './alert-settings.ts';
+} from './thresholds.ts';
 export {
   ALERT_NAMES,
   type AlertName,

@@ -1,4 +1,5 @@
 import { findNearest, findUrlFault } from '#base';
+import { ALERT_NAMES, canWait } from './alerts.ts';
 import {
   DEFAULT_THRESHOLDS,
   type FindingSettings,
@@ -7,8 +8,7 @@ import {
   isThresholdName,
   THRESHOLD_NAMES,
   THRESHOLDS,
-} from './alert-settings.ts';
-import { ALERT_NAMES, canWait } from './alerts.ts';
+} from './thresholds.ts';
 
 /** A setting: how its value is checked and written, its default and its meaning. */
 export type Setting = readonly [

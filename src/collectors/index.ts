@@ -23,7 +23,7 @@ export type { Connection, NetworkResult } from './network/network-result.ts';
 export { peerShape } from './network/peers.ts';
 export { type ListedNode, nodeInfoLabels, nodes, type NodesResult } from './nodes/collector.ts';
 export { type JobsStatus, readJobs } from './nodes/job-status.ts';
-export { INSPECT_ISSUES } from './nodes/keyed.ts';
+export { INSPECT_ISSUES } from './nodes/node-families.ts';
 export {
   certificateKey,
   certificateOf,
@@ -46,23 +46,19 @@ export { ranges } from './ranges/collector.ts';
 export { DescriptorReader } from './ranges/descriptor-reader.ts';
 export { describeIgnoring, findIgnoringUrls } from './ranges/ignoring-urls.ts';
 export type { NodeReplicas } from './ranges/node-replicas.ts';
-export { RangeTable, type Work } from './ranges/range-table.ts';
+export { RangeMap, type Work } from './ranges/range-map.ts';
 export { readNode, readNodes, SCAN } from './ranges/read-nodes.ts';
 export { type ReplicaDetails, replicaDetails } from './ranges/replica-details.ts';
 export { recordOf, tablesOf } from './ranges/replica-record.ts';
+export { LEASE_KINDS, leaseKindOf, LOADS, QUERIES, replicaShape } from './ranges/replica.ts';
 export {
   labelOfTable,
   lastTableIdOf,
   lastTableLabel,
-  LEASE_KINDS,
-  leaseKindOf,
-  LOADS,
-  QUERIES,
-  replicaShape,
   tableLabels,
   tableOf,
   UNKNOWN_TABLE,
-} from './ranges/replica.ts';
+} from './ranges/table-index.ts';
 export type {
   ClusterScan,
   Dependence,

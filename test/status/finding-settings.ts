@@ -1,4 +1,4 @@
-import { DEFAULT_THRESHOLDS, type FindingSettings } from '../../src/alerts/alert-settings.ts';
+import { DEFAULT_THRESHOLDS, type FindingSettings } from '../../src/alerts/thresholds.ts';
 
 /** The settings without a configuration. */
 export const DEFAULT_FINDING_SETTINGS: FindingSettings = {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_THRESHOLDS } from '../../src/alerts/alert-settings.ts';
+import { DEFAULT_THRESHOLDS } from '../../src/alerts/thresholds.ts';
 import { type Api, type FailureReason, PROBLEMS } from '../../src/base/vocabulary.ts';
 import { RequestError } from '../../src/cockroach/http/errors.ts';
 import type { CollectorState } from '../../src/exporter/observation.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { DEFAULT_THRESHOLDS } from '../../src/alerts/alert-settings.ts';
+import { DEFAULT_THRESHOLDS } from '../../src/alerts/thresholds.ts';
 import {
   formatLiveNodes,
   nodeProblems,

@@ -1,4 +1,4 @@
-import { DEFAULT_THRESHOLDS, type Thresholds } from '../../src/alerts/alert-settings.ts';
+import { DEFAULT_THRESHOLDS, type Thresholds } from '../../src/alerts/thresholds.ts';
 import { createLog } from '../../src/base/log.ts';
 import type { FailureReason } from '../../src/base/vocabulary.ts';
 import { RequestError } from '../../src/cockroach/http/errors.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_THRESHOLDS } from '../../src/alerts/alert-settings.ts';
+import { DEFAULT_THRESHOLDS } from '../../src/alerts/thresholds.ts';
 import { formatDuration } from '../../src/base/format.ts';
 import { readNodes } from '../../src/status/findings/node-problems.ts';
 import {

@@ -20,7 +20,6 @@ import {
   StatisticsNodes,
   writeJobSamples,
 } from './job-status.ts';
-import { NODE } from './keyed.ts';
 import {
   MEASUREMENT_FAMILIES,
   nodeKeys,
@@ -28,6 +27,7 @@ import {
   storeKeys,
   writeMeasurements,
 } from './measurements.ts';
+import { NODE } from './node-families.ts';
 import { copyNode, type ListedNode, type NodeRecord, nodeShape } from './node-record.ts';
 import { findUnsent, isSent, SentKeys, type UnsentKeys } from './sent-keys.ts';
 

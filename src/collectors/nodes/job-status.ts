@@ -1,7 +1,7 @@
 import { largest, smallest, sumOrNone } from '#base';
 import { livenessOf, REACHABLE } from '#cockroach';
 import { counter, type Family, gauge, type SampleSet } from '#metrics';
-import { COUNTER_NOTES, NODE } from './keyed.ts';
+import { COUNTER_NOTES, NODE } from './node-families.ts';
 import type { ListedNode, NodeRecord } from './node-record.ts';
 
 // Families of jobs, backups and an open upgrade, most of them of the cluster as a whole.

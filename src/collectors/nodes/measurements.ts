@@ -9,10 +9,10 @@ import {
   NODE,
   NODE_METRICS,
   STORE_METRICS,
-} from './keyed.ts';
+} from './node-families.ts';
 import { CPU_KEYS, type NodeRecord } from './node-record.ts';
 
-// Writes the metrics of nodes with fresh records: those of the table in keyed.ts, and here those that need a calculation
+// Writes the metrics of nodes with fresh records: those of the table in node-families.ts, and here those that need a calculation
 // (license, certificates) or that the user chose.
 
 /** The sum of the times of all SQL users: two that expire in 2026 make 2082. */

@@ -11,7 +11,7 @@ import {
   selected,
 } from '#json';
 import { cleanLabelValue } from '#metrics';
-import { CLOCK_OFFSET } from './keyed.ts';
+import { CLOCK_OFFSET } from './node-families.ts';
 
 const netAddress = object({ address_field: nameText() });
 

@@ -1,6 +1,6 @@
 import type { KeyFilter } from '#json';
 import { JOB_KEYS } from './job-status.ts';
-import { CERTIFICATE_PREFIX, LICENSE_KEYS, NODE_METRICS, STORE_METRICS } from './keyed.ts';
+import { CERTIFICATE_PREFIX, LICENSE_KEYS, NODE_METRICS, STORE_METRICS } from './node-families.ts';
 import { CPU_KEYS, type ListedNode } from './node-record.ts';
 
 // Which of the metrics that are read the nodes send: newer servers move some out of the records, without an error.

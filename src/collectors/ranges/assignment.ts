@@ -5,7 +5,7 @@ import {
   type NodeList,
   RequestError,
 } from '#cockroach';
-import { mix } from './range-table.ts';
+import { mix } from './range-map.ts';
 import type { ScanContext } from './scan-state.ts';
 
 /** The nodes that this exporter is responsible for. */

@@ -18,12 +18,12 @@ import type { KnownRanges } from './known-ranges.ts';
 import type { KeySpace, LeftOvers } from './left-overs.ts';
 import { isLost, listLost } from './lost-ranges.ts';
 import { findCandidates, findOverlapping } from './overlaps.ts';
-import { findSlots, IS_UNCERTAIN, type RangeTable, walk } from './range-table.ts';
+import { findSlots, IS_UNCERTAIN, type RangeMap, walk } from './range-map.ts';
 import type { ClusterScan, HeldRange, ScannedNode } from './scan-result.ts';
 import type { RangesState, ScanContext } from './scan-state.ts';
 import { findProved, readsDescriptors, type VerifiedScan } from './verify-scan.ts';
 
-/** The table is rebuilt without the ranges that are gone once they are an eighth of all: that takes as long as filling it. */
+/** The map is rebuilt without the ranges that are gone once they are an eighth of all: that takes as long as filling it. */
 const MAX_GONE_SHARE = 1 / 8;
 
 /** Judges each range of a scan that read all nodes of the cluster. */
@@ -129,17 +129,17 @@ async function judgeKeySpace(
     isOverlapAlone: false,
   };
   if (keys === undefined) return nothing;
-  const { table } = scan.known;
+  const { map } = scan.known;
   const isDoubtful = (slot: number): boolean => !isReal(scan, slot);
   const proved = findProved(scan, leftOvers);
-  const open = endsWithout(table, keys.open, proved);
+  const open = endsWithout(map, keys.open, proved);
   const none = { ...nothing, open, leftOver: proved };
   if (keys.readAgain === 0) return none;
   // This many open ends are no overlap, and their ranges were not all read again.
   if (open.size > 2 * MAX_READ_AGAIN) return none;
-  const candidates = await inSlices(findCandidates(table, open, isDoubtful));
+  const candidates = await inSlices(findCandidates(map, open, isDoubtful));
   const unproved = candidates.filter((slot) => !proved.has(slot));
-  const found = await inSlices(findOverlapping(table, open, unproved, isDoubtful));
+  const found = await inSlices(findOverlapping(map, open, unproved, isDoubtful));
   const overlapping = found ?? NO_SLOTS;
   if (overlapping.size === 0) return none;
   // Keys that were read before a split lie over the new range, too.
@@ -148,9 +148,9 @@ async function judgeKeySpace(
   const areOthersClear =
     areKeysCurrent &&
     [...overlapping].every(isDoubtful) &&
-    !(await hasRange(table, (slot) => others(slot) && areKeysDoubtful(scan, slot)));
+    !(await hasRange(map, (slot) => others(slot) && areKeysDoubtful(scan, slot)));
   const isProved = areOthersClear && [...overlapping].every((slot) => mayBeLeft(scan, slot));
-  const hasDoubtful = await hasRange(table, (slot) => others(slot) && isDoubtful(slot));
+  const hasDoubtful = await hasRange(map, (slot) => others(slot) && isDoubtful(slot));
   if (isProved && !hasDoubtful) return { ...nothing, leftOver: proved.union(overlapping) };
   // Example: [a, b) and [b, c) are real, [c, d) is missing, and [a, d) is left over. Only that one joins the keys, so that they have a gap.
   const isGap = hasDoubtful && ![...overlapping].some(isDoubtful);
@@ -160,20 +160,20 @@ async function judgeKeySpace(
     [...overlapping].every(
       (slot) => !scan.verification.hasDescriptor(slot) || mayBeLeft(scan, slot),
     ) &&
-    !(await hasRange(table, (slot) => others(slot) && isDoubtful(slot) && isTroubled(scan, slot)));
+    !(await hasRange(map, (slot) => others(slot) && isDoubtful(slot) && isTroubled(scan, slot)));
   const doubtful = changed.union(new Set([...overlapping].filter((slot) => !stands(scan, slot))));
   return { ...none, overlapping, doubtful, isOverlapAlone };
 }
 
 /** Whether replicas differ in the keys of the range, and none with a valid lease has said which are right: some have not seen a split. */
 function areKeysDoubtful({ known, verification }: CheckedScan, slot: number): boolean {
-  const differ = ((known.table.columns.marks[slot] ?? 0) & IS_UNCERTAIN) !== 0;
+  const differ = ((known.map.columns.marks[slot] ?? 0) & IS_UNCERTAIN) !== 0;
   return differ && !verification.isReadNow(slot);
 }
 
 /** Whether one of the reported ranges is meant. */
-async function hasRange(table: RangeTable, isMeant: (slot: number) => boolean): Promise<boolean> {
-  const [slot] = await inSlices(findSlots(table, isMeant, 1));
+async function hasRange(map: RangeMap, isMeant: (slot: number) => boolean): Promise<boolean> {
+  const [slot] = await inSlices(findSlots(map, isMeant, 1));
   return slot !== undefined;
 }
 
@@ -191,10 +191,10 @@ function sumByTable(
 
 /** The ranges in these slots, and the nodes that report them as unavailable. */
 function describeDisputed(
-  { table, tableIndexes, claims }: KnownRanges,
+  { map, tableIndexes, claims }: KnownRanges,
   slots: readonly number[],
 ): ClusterScan['disputed'] {
-  const { ids, tableIndexes: numbers } = table.columns;
+  const { ids, tableIndexes: numbers } = map.columns;
   const rangeIds = new Set(slots.map((slot) => ids[slot] ?? 0));
   const byTable = Map.groupBy(slots, (slot) => tableIndexes.tableOf(numbers[slot] ?? 0));
   const nodes = claims.flatMap(({ rangeId, nodeId }) => (rangeIds.has(rangeId) ? [nodeId] : []));
@@ -205,11 +205,11 @@ function describeDisputed(
   };
 }
 
-function describeHeld({ table, tableIndexes }: KnownRanges, slot: number): HeldRange {
-  const { ids, tableIndexes: numbers } = table.columns;
+function describeHeld({ map, tableIndexes }: KnownRanges, slot: number): HeldRange {
+  const { ids, tableIndexes: numbers } = map.columns;
   return {
     rangeId: ids[slot] ?? 0,
-    nodeIds: reportersOf(table, slot).toSorted((a, b) => a - b),
+    nodeIds: reportersOf(map, slot).toSorted((a, b) => a - b),
     tableIndex: tableIndexes.get(numbers[slot] ?? 0),
   };
 }
@@ -222,24 +222,24 @@ export async function forgetRanges(
   { known, reading }: RangesState,
   isKept: (slot: number) => boolean,
 ): Promise<void> {
-  const { table, tableIndexes } = known;
-  const isNeeded = (slot: number): boolean => table.columns.found[slot] !== 0 || isKept(slot);
+  const { map, tableIndexes } = known;
+  const isNeeded = (slot: number): boolean => map.columns.found[slot] !== 0 || isKept(slot);
   let left = 0;
   let described = 0;
   await inSlices(
-    walk(table.capacity, (from, to) => {
-      const { ids } = table.columns;
+    walk(map.capacity, (from, to) => {
+      const { ids } = map.columns;
       for (let slot = from; slot < to; slot += 1) {
         if (ids[slot] === 0) continue;
         if (isNeeded(slot)) left += 1;
-        else if (table.replicasOf(slot) !== 0) described += 1;
+        else if (map.replicasOf(slot) !== 0) described += 1;
       }
     }),
   );
-  const gone = table.size - left;
-  const areMany = gone > table.size * MAX_GONE_SHARE || (gone > 0 && tableIndexes.isFull);
-  if (areMany) await inSlices(table.prune(left, isNeeded));
-  else if (described > 0) await inSlices(table.forgetDescriptors(isNeeded));
+  const gone = map.size - left;
+  const areMany = gone > map.size * MAX_GONE_SHARE || (gone > 0 && tableIndexes.isFull);
+  if (areMany) await inSlices(map.prune(left, isNeeded));
+  else if (described > 0) await inSlices(map.forgetDescriptors(isNeeded));
   const areFewer = await inSlices(known.renumberTables());
   if (areFewer) reading.keepTables(known.tableIndexes.tables());
 }

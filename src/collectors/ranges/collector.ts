@@ -2,11 +2,11 @@ import { defineCollector } from '../collector.ts';
 import { assignLocalNode, assignNodes } from './assignment.ts';
 import { families } from './range-families.ts';
 import { logFailures, readNode, readNodes, SCAN, scanFailure } from './read-nodes.ts';
-import { tableLabels } from './replica.ts';
 import { writeSamples } from './samples.ts';
 import type { RangesResult } from './scan-result.ts';
 import { OPTIONS, RangesState } from './scan-state.ts';
 import { RangeScan } from './scan.ts';
+import { tableLabels } from './table-index.ts';
 
 /** GET /nodes/{node_id}/ranges/ of every node: replicas, leases, problems and load, and the ranges behind them. */
 export const ranges = defineCollector({

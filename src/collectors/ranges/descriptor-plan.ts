@@ -1,6 +1,6 @@
 import type { NodeBatch } from './batches.ts';
 import { firstReporter } from './descriptors.ts';
-import { type RangeTable, walk, type Work } from './range-table.ts';
+import { type RangeMap, walk, type Work } from './range-map.ts';
 
 /** How urgent it is to read the descriptor of a range; of two that are equally urgent the older one comes first. */
 export type Urgency = typeof CONTRADICTED | typeof EXPIRING | typeof OLD;
@@ -23,7 +23,7 @@ const NO_SLOT = 0xffff_ffff;
 
 /** What the choice depends on. */
 export interface PlanBasis {
-  readonly table: RangeTable;
+  readonly map: RangeMap;
   readonly nowTick: number;
   readonly urgencyOf: (slot: number) => Urgency | typeof AGING | typeof NOT_DUE;
   /** The reporters of the range that were asked since the scan began and did not respond. */
@@ -46,9 +46,9 @@ export function* planDescriptors(
   batchSize: number,
   least: Urgency = OLD,
 ): Work<DescriptorPlan> {
-  const { table } = basis;
+  const { map } = basis;
   const counts = new Uint32Array(KEYS);
-  yield* walk(table.capacity, (from, to) => {
+  yield* walk(map.capacity, (from, to) => {
     for (let slot = from; slot < to; slot += 1) {
       const key = keyOf(basis, slot);
       counts[key] = (counts[key] ?? 0) + 1;
@@ -65,7 +65,7 @@ export function* planDescriptors(
     places[key] = (places[key - 1] ?? 0) + (counts[key - 1] ?? 0);
   }
   const slots = new Uint32Array(Math.min(wanted + fillers, MAX_PLANNED)).fill(NO_SLOT);
-  yield* walk(table.capacity, (from, to) => {
+  yield* walk(map.capacity, (from, to) => {
     for (let slot = from; slot < to; slot += 1) {
       const key = keyOf(basis, slot);
       if (key < AGES) continue;
@@ -79,14 +79,14 @@ export function* planDescriptors(
 }
 
 /** All ranges of the scan by the first node that is asked for them. */
-export function* planAll(table: RangeTable): Work<readonly NodeBatch[]> {
+export function* planAll(map: RangeMap): Work<readonly NodeBatch[]> {
   const byNode = new Map<number, number[]>();
-  yield* walk(table.capacity, (from, to) => {
+  yield* walk(map.capacity, (from, to) => {
     for (let slot = from; slot < to; slot += 1) {
-      const nodeId = table.columns.found[slot] === 0 ? undefined : firstReporter(table, slot);
+      const nodeId = map.columns.found[slot] === 0 ? undefined : firstReporter(map, slot);
       if (nodeId === undefined) continue;
       const ids = byNode.get(nodeId) ?? [];
-      ids.push(table.columns.ids[slot] ?? 0);
+      ids.push(map.columns.ids[slot] ?? 0);
       byNode.set(nodeId, ids);
     }
   });
@@ -101,7 +101,7 @@ function sumBetween(counts: Uint32Array, first: number, end: number): number {
 function keyOf(basis: PlanBasis, slot: number): number {
   const urgency = basis.urgencyOf(slot);
   if (urgency === NOT_DUE) return 0;
-  const age = Math.max(1, basis.nowTick - (basis.table.columns.readAt[slot] ?? 0));
+  const age = Math.max(1, basis.nowTick - (basis.map.columns.readAt[slot] ?? 0));
   const power = 31 - Math.clz32(age);
   const below = Math.floor(age / 2 ** (power - 3)) & 7;
   return (urgency + 1) * AGES - 1 - (8 * power + below);
@@ -109,7 +109,7 @@ function keyOf(basis: PlanBasis, slot: number): number {
 
 /** Groups slots by node. The first `wanted` slots must be read. The others are only aging: they fill batches, and begin none. */
 function groupByNode(
-  { table, askedBefore }: PlanBasis,
+  { map, askedBefore }: PlanBasis,
   slots: Uint32Array,
   wanted: number,
   batchSize: number,
@@ -117,9 +117,9 @@ function groupByNode(
   const byNode = new Map<number, number[]>();
   for (const [place, slot] of slots.entries()) {
     if (slot === NO_SLOT) continue;
-    const rangeId = table.columns.ids[slot] ?? 0;
+    const rangeId = map.columns.ids[slot] ?? 0;
     // Not by their position: a response puts them in another order.
-    const nodeId = firstReporter(table, slot, askedBefore(rangeId));
+    const nodeId = firstReporter(map, slot, askedBefore(rangeId));
     if (nodeId === undefined) continue;
     const ids = byNode.get(nodeId) ?? [];
     const isFull = ids.length % batchSize === 0;

@@ -4,10 +4,10 @@ import {
   IS_CHANGING,
   NO_PLACE,
   READ_AT_LEASEHOLDER,
-  type RangeTable,
+  type RangeMap,
   MAX_NODE_ID,
   MAX_REPLICAS,
-} from './range-table.ts';
+} from './range-map.ts';
 
 /** Types of replicas that vote, and that voted before a change of the configuration that is going on (roachpb ReplicaType). */
 const VOTES: ReadonlySet<unknown> = new Set([0, 2]);
@@ -26,40 +26,40 @@ export type DescriptorChange = 'older' | 'kept' | 'zone';
  * one is at most half of it ahead.
  */
 export function keepDescriptor(
-  table: RangeTable,
+  map: RangeMap,
   slot: number,
   descriptor: RangeDescriptor,
   tick: number,
 ): DescriptorChange {
-  const { readAt, marks } = table.columns;
+  const { readAt, marks } = map.columns;
   const { generation, isFromLeaseholder } = descriptor;
-  const isKnown = table.replicasOf(slot) !== 0;
-  const ahead = (generation - table.generationOf(slot) + GENERATIONS) % GENERATIONS;
+  const isKnown = map.replicasOf(slot) !== 0;
+  const ahead = (generation - map.generationOf(slot) + GENERATIONS) % GENERATIONS;
   if (isKnown && ahead >= GENERATIONS / 2) return 'older';
   const wasSettled = isKnown && ((marks[slot] ?? 0) & IS_CHANGING) === 0;
-  const before = isKnown ? votersOf(table, slot) : undefined;
+  const before = isKnown ? votersOf(map, slot) : undefined;
   readAt[slot] = tick;
   const isSettled = descriptor.replicas.every(({ type }) => SETTLED.has(type));
   marks[slot] =
     ((marks[slot] ?? 0) & ~(READ_AT_LEASEHOLDER | IS_CHANGING)) |
     (isFromLeaseholder ? READ_AT_LEASEHOLDER : 0) |
     (isSettled ? 0 : IS_CHANGING);
-  keepReplicas(table, slot, descriptor);
+  keepReplicas(map, slot, descriptor);
   if (before === undefined) return 'kept';
   // A move has a learner more at first and a voter less at the end. On the same nodes it is the zone that changes, where that is
   // seen from its beginning or at its end.
   if (!wasSettled && !isSettled) return 'kept';
-  const after = votersOf(table, slot);
+  const after = votersOf(map, slot);
   return before.nodes === after.nodes && before.voters !== after.voters ? 'zone' : 'kept';
 }
 
 /** The nodes and the voters of the descriptor as texts. */
 function votersOf(
-  table: RangeTable,
+  map: RangeMap,
   slot: number,
 ): { readonly nodes: string; readonly voters: string } {
-  const voters = table.votersOf(slot);
-  const nodes = nodesOf(table, slot);
+  const voters = map.votersOf(slot);
+  const nodes = nodesOf(map, slot);
   const voting = nodes.filter((_, place) => (voters & (1 << place)) !== 0);
   return { nodes: joined(nodes), voters: joined(voting) };
 }
@@ -70,17 +70,17 @@ function joined(ids: readonly number[]): string {
 
 /** Puts the replicas into places, voters first, and the nodes that report the range beside them behind. */
 function keepReplicas(
-  table: RangeTable,
+  map: RangeMap,
   slot: number,
   { replicas: list, generation }: RangeDescriptor,
 ): void {
-  const { leases } = table.columns;
-  const reporters = reportersOf(table, slot);
-  const leaseholder = table.nodeAt(slot, (leases[slot] ?? 0) >> 2);
+  const { leases } = map.columns;
+  const reporters = reportersOf(map, slot);
+  const leaseholder = map.nodeAt(slot, (leases[slot] ?? 0) >> 2);
   const isVoter = ({ type }: RangeDescriptor['replicas'][number]) =>
     VOTES.has(type) || VOTED_BEFORE.has(type);
   const ordered = [...list.filter(isVoter), ...list.filter((replica) => !isVoter(replica))];
-  const most = table.mostPlacesOf(slot);
+  const most = map.mostPlacesOf(slot);
   const placed = ordered.slice(0, most);
   // The voters are not known when one of them has no place, when the id of a node does not fit, or with a type of a newer server.
   const areKnown =
@@ -90,23 +90,23 @@ function keepReplicas(
     placed.every(({ nodeId }) => nodeId > 0 && nodeId <= MAX_NODE_ID);
   const maskOf = (types: ReadonlySet<unknown>) =>
     placed.reduce((mask, { type }, place) => mask | (types.has(type) ? 1 << place : 0), 0);
-  table.describe(slot, areKnown ? list.length : 0, generation);
+  map.describe(slot, areKnown ? list.length : 0, generation);
   const nodeIds = areKnown ? placed.map(({ nodeId }) => nodeId) : [];
-  table.place(slot, nodeIds, areKnown ? maskOf(VOTES) : 0, areKnown ? maskOf(VOTED_BEFORE) : 0);
+  map.place(slot, nodeIds, areKnown ? maskOf(VOTES) : 0, areKnown ? maskOf(VOTED_BEFORE) : 0);
   const kind = (leases[slot] ?? 0) & 3;
   leases[slot] = kind | (NO_PLACE << 2);
   for (const nodeId of reporters) {
-    const place = table.report(slot, nodeId);
+    const place = map.report(slot, nodeId);
     if (nodeId === leaseholder) leases[slot] = kind | (place << 2);
   }
 }
 
 /** The nodes of the descriptor that have a place, voters first. */
-export function nodesOf(table: RangeTable, slot: number): readonly number[] {
-  const count = table.placesOf(slot);
+export function nodesOf(map: RangeMap, slot: number): readonly number[] {
+  const count = map.placesOf(slot);
   // A view of the column for each of a million ranges would cost more than the judgement.
   const found: number[] = [];
-  for (let place = 0; place < count; place += 1) found.push(table.nodeAt(slot, place));
+  for (let place = 0; place < count; place += 1) found.push(map.nodeAt(slot, place));
   return found;
 }
 
@@ -114,28 +114,28 @@ const NOBODY: readonly number[] = [];
 
 /** The first of the reporters, without these. It is looked for in each of a million ranges, and makes no array. */
 export function firstReporter(
-  table: RangeTable,
+  map: RangeMap,
   slot: number,
   except: readonly number[] = NOBODY,
 ): number | undefined {
-  const leaseholder = table.nodeAt(slot, (table.columns.leases[slot] ?? 0) >> 2);
+  const leaseholder = map.nodeAt(slot, (map.columns.leases[slot] ?? 0) >> 2);
   if (leaseholder !== 0 && !except.includes(leaseholder)) return leaseholder;
-  const reported = table.reportedOf(slot);
+  const reported = map.reportedOf(slot);
   for (let place = 0; reported >> place !== 0; place += 1) {
     if ((reported & (1 << place)) === 0) continue;
-    const nodeId = table.nodeAt(slot, place);
+    const nodeId = map.nodeAt(slot, place);
     if (nodeId !== 0 && !except.includes(nodeId)) return nodeId;
   }
   return undefined;
 }
 
 /** The nodes with a place that report the range in this scan; the leaseholder first. */
-export function reportersOf(table: RangeTable, slot: number): readonly number[] {
+export function reportersOf(map: RangeMap, slot: number): readonly number[] {
   const nodes: number[] = [];
-  let next = firstReporter(table, slot);
+  let next = firstReporter(map, slot);
   while (next !== undefined) {
     nodes.push(next);
-    next = firstReporter(table, slot, nodes);
+    next = firstReporter(map, slot, nodes);
   }
   return nodes;
 }

@@ -4,7 +4,7 @@ import { nodesOf } from './descriptors.ts';
 import { bitsOf, SERVES_NOTHING, UNAVAILABLE } from './known-ranges.ts';
 import { isLost } from './lost-ranges.ts';
 import { keepsMajority, type RangeReplicas } from './majority.ts';
-import { HOLDER_HAS_NO_QUORUM, type RangeTable, walk, type Work } from './range-table.ts';
+import { HOLDER_HAS_NO_QUORUM, type RangeMap, walk, type Work } from './range-map.ts';
 import { NO_LEASE } from './replica.ts';
 import type { Confirmed } from './second-reading.ts';
 import type { ScannedRanges } from './verification.ts';
@@ -73,9 +73,9 @@ export function* judgeRanges(scan: CompleteScan): Work<JudgedRanges> {
     lostCount: 0,
     reported: 0,
   };
-  const { table } = scan.known;
-  yield* walk(table.capacity, (from, to) => {
-    const { ids, found } = table.columns;
+  const { map } = scan.known;
+  yield* walk(map.capacity, (from, to) => {
+    const { ids, found } = map.columns;
     for (let slot = from; slot < to; slot += 1) {
       if (ids[slot] === 0) continue;
       if (found[slot] === 0) judgeUnreported(scan, slot, judged);
@@ -86,11 +86,11 @@ export function* judgeRanges(scan: CompleteScan): Work<JudgedRanges> {
 }
 
 function judgeUnreported(scan: CompleteScan, slot: number, judged: JudgedRanges): void {
-  const { table } = scan.known;
+  const { map } = scan.known;
   if (!isLost(scan, slot)) return;
-  const nodes = nodesOf(table, slot);
+  const nodes = nodesOf(map, slot);
   if (hasReturned(scan, nodes)) return;
-  const voting = table.votersOf(slot);
+  const voting = map.votersOf(slot);
   for (const nodeId of nodes) judged.dependence.addDown(nodeId, voting);
   judged.lostCount += 1;
   if (judged.lost.length < MAX_LOST) judged.lost.push(slot);
@@ -98,12 +98,12 @@ function judgeUnreported(scan: CompleteScan, slot: number, judged: JudgedRanges)
 
 function judgeReported(scan: CompleteScan, slot: number, judged: JudgedRanges): void {
   const { verification, known, confirmed } = scan;
-  const { ids, problems, tableIndexes } = known.table.columns;
+  const { ids, problems, tableIndexes } = known.map.columns;
   judged.reported += 1;
   // It serves no key, whatever its replicas report.
   if (scan.leftOver.has(slot)) return;
-  const nodes = nodesOf(known.table, slot);
-  const voting = known.table.votersOf(slot);
+  const nodes = nodesOf(known.map, slot);
+  const voting = known.map.votersOf(slot);
   for (const nodeId of nodes) judged.dependence.addDown(nodeId, voting);
   const isQuiet = scan.quiet.has(slot);
   const repeated = confirmed.repeated.get(ids[slot] ?? 0);
@@ -126,7 +126,7 @@ function judgeReported(scan: CompleteScan, slot: number, judged: JudgedRanges): 
     hasQuorum = judged.dependence.add({
       ...range,
       nodes,
-      hasUnplaced: known.table.replicasOf(slot) > nodes.length,
+      hasUnplaced: known.map.replicasOf(slot) > nodes.length,
       isUnavailable,
     });
     servesNothing ||= range.serving !== range.held && !hasQuorum;
@@ -160,7 +160,7 @@ function isDisputed(
   slot: number,
   { voters, votersBefore, held }: ReturnType<typeof replicasOf>,
 ): boolean {
-  const { marks, leases } = known.table.columns;
+  const { marks, leases } = known.map.columns;
   const isListedByHolder = ((leases[slot] ?? 0) & 3) !== NO_LEASE;
   const areAllLive = ((voters | votersBefore) & ~held) === 0;
   const isStated = ((marks[slot] ?? 0) & HOLDER_HAS_NO_QUORUM) !== 0;
@@ -195,18 +195,18 @@ export function isReal(scan: CheckedScan, slot: number): boolean {
 }
 
 /** Whether a merge may have left the range behind: only a minority of its voters report it, and none of them holds a valid lease. */
-export function mayBeLeft({ known: { table }, verification }: CheckedScan, slot: number): boolean {
+export function mayBeLeft({ known: { map }, verification }: CheckedScan, slot: number): boolean {
   if (!verification.hasDescriptor(slot) || verification.isReadNow(slot)) return false;
-  const [voters, votersBefore] = [table.votersOf(slot), table.votersBeforeOf(slot)];
-  return !keepsMajority({ voters, votersBefore, serving: table.reportedOf(slot) }, 0);
+  const [voters, votersBefore] = [map.votersOf(slot), map.votersBeforeOf(slot)];
+  return !keepsMajority({ voters, votersBefore, serving: map.reportedOf(slot) }, 0);
 }
 
 /** Whether a replica reports that the range is unavailable, or that it serves nothing, unless it took that back when it was asked again. */
 export function isTroubled(
-  { known: { table }, confirmed }: Pick<CheckedScan, 'known' | 'confirmed'>,
+  { known: { map }, confirmed }: Pick<CheckedScan, 'known' | 'confirmed'>,
   slot: number,
 ): boolean {
-  const { ids, problems } = table.columns;
+  const { ids, problems } = map.columns;
   const reported = problems[slot] ?? 0;
   const rangeId = ids[slot] ?? 0;
   if ((reported & UNAVAILABLE) !== 0) return true;
@@ -219,19 +219,19 @@ function replicasOf(
   { known, verification, confirmed }: CheckedScan,
   slot: number,
 ): RangeReplicas & Pick<VerifiedRange, 'held'> {
-  const { table } = known;
+  const { map } = known;
   // A replica that its live node does not have is lost. Example: node 3 runs again without the disk of one of its stores.
-  const held = verification.liveOf(slot) & table.reportedOf(slot);
-  const repeated = confirmed.repeated.get(table.columns.ids[slot] ?? 0);
+  const held = verification.liveOf(slot) & map.reportedOf(slot);
+  const repeated = confirmed.repeated.get(map.columns.ids[slot] ?? 0);
   let stuck = 0;
-  const places = repeated === undefined ? 0 : table.placesOf(slot);
+  const places = repeated === undefined ? 0 : map.placesOf(slot);
   for (let place = 0; place < places; place += 1) {
-    const nodeId = table.nodeAt(slot, place);
+    const nodeId = map.nodeAt(slot, place);
     if (((repeated?.get(nodeId) ?? 0) & STUCK) !== 0) stuck |= 1 << place;
   }
   return {
-    voters: table.votersOf(slot),
-    votersBefore: table.votersBeforeOf(slot),
+    voters: map.votersOf(slot),
+    votersBefore: map.votersBeforeOf(slot),
     held,
     serving: held & ~stuck,
   };
@@ -242,11 +242,11 @@ function replicasOf(
  * says who that is, and most are not stuck: after restarts nobody may hold the lease of a range that nobody has read since.
  */
 function isLeaderStuck(
-  { known: { table }, verification }: CompleteScan,
+  { known: { map }, verification }: CompleteScan,
   slot: number,
   repeated: ReadonlyMap<number, number>,
 ): boolean | undefined {
-  const leaseholder = table.nodeAt(slot, (table.columns.leases[slot] ?? 0) >> 2);
+  const leaseholder = map.nodeAt(slot, (map.columns.leases[slot] ?? 0) >> 2);
   let isSomeStuck = false;
   for (const [nodeId, problems] of repeated) {
     if ((problems & NO_LEASE_PROBLEM) !== 0) return true;
@@ -257,14 +257,14 @@ function isLeaderStuck(
   // A server that has restarted has forgotten the leases that it holds.
   const isUnknown = isSomeStuck && leaseholder === 0 && !verification.lacksAnswer(slot);
   if (!isUnknown) return false;
-  if (!isMajorityFree(slot, table, repeated)) return true;
+  if (!isMajorityFree(slot, map, repeated)) return true;
   return verification.isExhausted(slot) ? undefined : false;
 }
 
 /** Whether more than half of the nodes that report the range report no stuck replica: one of them may lead, where nobody was asked who does. */
 function isMajorityFree(
   slot: number,
-  { columns }: RangeTable,
+  { columns }: RangeMap,
   repeated: ReadonlyMap<number, number>,
 ): boolean {
   const stuck = [...repeated.values()].filter((problems) => (problems & STUCK) !== 0).length;

@@ -1,4 +1,4 @@
-import { IS_UNCERTAIN, mix, type RangeTable, walk, type Work } from './range-table.ts';
+import { IS_UNCERTAIN, mix, type RangeMap, walk, type Work } from './range-map.ts';
 import type { KeySpaceStatus } from './scan-result.ts';
 
 // The start key of each range is the end key of another, but for the first and the last. A key is known by the hash of its
@@ -43,15 +43,15 @@ function addTo(open: Map<number, number>, key: number, more: number): void {
  * ends there. Most parts have each key as often on both sides, which sums of two hashes show: only the others are sorted, for
  * five million keys at once would stop all other work for a second.
  */
-export function* findOpenEnds(table: RangeTable): Work<OpenEnds> {
+export function* findOpenEnds(map: RangeMap): Work<OpenEnds> {
   const open = new Map([
     [FIRST_KEY, -1],
     [LAST_KEY, 1],
   ]);
   const outermost = new Set(Array.from(open.keys(), partOf));
-  const sums = yield* sumKeys(table);
+  const sums = yield* sumKeys(map);
   for (const parts of differingParts(sums, outermost)) {
-    const { starts, ends } = yield* collectKeys(table, sums, parts);
+    const { starts, ends } = yield* collectKeys(map, sums, parts);
     for (const part of parts) {
       compareKeys(keysOf(starts, part), keysOf(ends, part), (key, more) => addTo(open, key, more));
       yield;
@@ -72,17 +72,17 @@ interface KeySums {
   readonly ends: Uint32Array;
 }
 
-function* sumKeys(table: RangeTable): Work<KeySums> {
+function* sumKeys(map: RangeMap): Work<KeySums> {
   const [first, second] = [new Uint32Array(PARTS), new Uint32Array(PARTS)];
   const sums = { first, second, starts: new Uint32Array(PARTS), ends: new Uint32Array(PARTS) };
-  yield* walk(table.capacity, (from, to) => {
-    addKeys(table, from, to, sums);
+  yield* walk(map.capacity, (from, to) => {
+    addKeys(map, from, to, sums);
   });
   return sums;
 }
 
 function addKeys(
-  { columns: { found }, keys }: RangeTable,
+  { columns: { found }, keys }: RangeMap,
   from: number,
   to: number,
   { first, second, starts, ends }: KeySums,
@@ -149,14 +149,14 @@ function keysOf({ keys, begins, next }: PartedKeys, part: number): Uint32Array {
 }
 
 function* collectKeys(
-  table: RangeTable,
+  map: RangeMap,
   counts: KeySums,
   parts: readonly number[],
 ): Work<{ readonly starts: PartedKeys; readonly ends: PartedKeys }> {
   const starts = createPartedKeys(counts.starts, parts);
   const ends = createPartedKeys(counts.ends, parts);
-  yield* walk(table.capacity, (from, to) => {
-    const { columns, keys } = table;
+  yield* walk(map.capacity, (from, to) => {
+    const { columns, keys } = map;
     for (let slot = from; slot < to; slot += 1) {
       if (columns.found[slot] === 0 || keys[2 * slot] === keys[2 * slot + 1]) continue;
       collectKey(starts, keys[2 * slot] ?? 0);
@@ -190,11 +190,11 @@ function compareKeys(
 }
 
 /** The slots of ranges that begin or end at an open end, or whose replicas disagree about their keys or about whether there is such a range. */
-export function* findUncertain(table: RangeTable, open: OpenEnds): Work<readonly number[]> {
+export function* findUncertain(map: RangeMap, open: OpenEnds): Work<readonly number[]> {
   const slots: number[] = [];
   const isAnyOpen = open.size > 0;
-  yield* walk(table.capacity, (from, to) => {
-    const { columns, keys } = table;
+  yield* walk(map.capacity, (from, to) => {
+    const { columns, keys } = map;
     const { found, marks } = columns;
     for (let slot = from; slot < to && slots.length < MAX_READ_AGAIN; slot += 1) {
       if (found[slot] === 0) continue;
@@ -208,7 +208,7 @@ export function* findUncertain(table: RangeTable, open: OpenEnds): Work<readonly
 
 /** The open ends of the key space without the ranges in these slots. */
 export function endsWithout(
-  { keys }: RangeTable,
+  { keys }: RangeMap,
   open: OpenEnds,
   slots: ReadonlySet<number>,
 ): OpenEnds {

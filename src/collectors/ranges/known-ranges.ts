@@ -7,19 +7,19 @@ import {
   IS_CLAIMED,
   IS_UNCERTAIN,
   NO_PLACE,
-  RangeTable,
+  RangeMap,
   walk,
   type Work,
-} from './range-table.ts';
+} from './range-map.ts';
 import {
   countProblems,
   LEASE_KINDS,
   MAX_COUNTED_REPLICAS,
   NO_LEASE,
   type ReplicaColumns,
-  TableIndexes,
 } from './replica.ts';
 import type { RangeCounts } from './scan-result.ts';
+import { TableIndexes } from './table-index.ts';
 
 /** Ranges that one exporter knows, in 240 MB, and up to 20 MB for those with more than eight replicas. More need shards. */
 export const MAX_RANGES = 5_000_000;
@@ -47,7 +47,7 @@ interface Claim {
 
 /** The ranges that the scans of a cluster have found. A scan calls `beginScan`, `commit` for each node, and `count`. */
 export class KnownRanges {
-  readonly table = new RangeTable();
+  readonly map = new RangeMap();
   readonly tableIndexes = new TableIndexes();
   /** Increases of lease sequences since the start of the exporter. */
   leaseChanges = 0;
@@ -67,18 +67,18 @@ export class KnownRanges {
     this.claims = [];
     this.differingEnds.clear();
     this.tableIndexes.isFull = false;
-    yield* this.table.beginScan();
+    yield* this.map.beginScan();
   }
 
   /** The table that the range begins in, as `TableIndexes` has it. */
   tableOf(slot: number): number {
-    return this.tableIndexes.tableOf(this.table.columns.tableIndexes[slot] ?? 0);
+    return this.tableIndexes.tableOf(this.map.columns.tableIndexes[slot] ?? 0);
   }
 
   /** Takes numbers from table indexes in which no range begins any more. True when numbers may have changed. */
   *renumberTables(): Work<boolean> {
     if (!this.tableIndexes.hasGrown) return false;
-    const { capacity, columns } = this.table;
+    const { capacity, columns } = this.map;
     const { ids, tableIndexes } = columns;
     const isUsed = new Uint8Array(2 ** 16);
     yield* walk(capacity, (from, to) => {
@@ -97,11 +97,11 @@ export class KnownRanges {
 
   /** Adds the replicas of a node that was read to its end. Throws before it adds any when they do not fit. */
   *commit(nodeId: number, replicas: ReplicaColumns): Work {
-    const { table } = this;
+    const { map } = this;
     const { rangeIds, length } = replicas;
-    let size = table.size;
+    let size = map.size;
     // Most scans find known ranges: that all fit even if they were new saves a twentieth of the scan.
-    if (size + length > Math.min(table.maxSize, MAX_RANGES)) {
+    if (size + length > Math.min(map.maxSize, MAX_RANGES)) {
       yield* walk(length, (from, to) => {
         size += this.#countNew(rangeIds, from, to);
       });
@@ -115,33 +115,33 @@ export class KnownRanges {
         remedy,
       });
     }
-    yield* table.reserve(size);
+    yield* map.reserve(size);
     yield* walk(length, (from, to) => this.#commitReplicas(nodeId, replicas, from, to));
   }
 
   #countNew(rangeIds: Uint32Array, from: number, to: number): number {
     let added = 0;
     for (let index = from; index < to; index += 1) {
-      if (this.table.slotOf(rangeIds[index] ?? 0) === undefined) added += 1;
+      if (this.map.slotOf(rangeIds[index] ?? 0) === undefined) added += 1;
     }
     return added;
   }
 
   #commitReplicas(nodeId: number, replicas: ReplicaColumns, from: number, to: number): void {
-    const { table } = this;
-    const { found, tableIndexes, problems: problemsColumn } = table.columns;
+    const { map } = this;
+    const { found, tableIndexes, problems: problemsColumn } = map.columns;
     for (let index = from; index < to; index += 1) {
-      const slot = table.put(replicas.rangeIds[index] ?? 0);
+      const slot = map.put(replicas.rangeIds[index] ?? 0);
       const foundBefore = found[slot] ?? 0;
       if (foundBefore === 0) {
         tableIndexes[slot] = this.tableIndexes.numberOf(replicas.tableIndexes[index] ?? 0);
       }
       found[slot] = Math.min(foundBefore + 1, MAX_FOUND);
       const problems = replicas.problems[index] ?? 0;
-      // Writing a 0, too, would fetch one more cache line of a large table for each replica.
+      // Writing a 0, too, would fetch one more cache line of a large map for each replica.
       if (problems !== 0) problemsColumn[slot] = (problemsColumn[slot] ?? 0) | problems;
       if ((problems & SERVES_NOTHING) !== 0) this.#suspect(slot, nodeId);
-      const place = table.report(slot, nodeId);
+      const place = map.report(slot, nodeId);
       const lease = replicas.leases[index] ?? NO_LEASE;
       if ((problems & UNAVAILABLE) !== 0) this.#claim(slot, nodeId, lease !== NO_LEASE);
       this.#commitLease(slot, place, lease, replicas.sequences[index] ?? 0);
@@ -156,14 +156,14 @@ export class KnownRanges {
 
   #suspect(slot: number, nodeId: number): void {
     const { suspects } = this;
-    const rangeId = this.table.columns.ids[slot] ?? 0;
+    const rangeId = this.map.columns.ids[slot] ?? 0;
     if (suspects.has(rangeId)) suspects.get(rangeId)?.add(nodeId);
     else if (suspects.size < MAX_READ_AGAIN) suspects.set(rangeId, new Set([nodeId]));
   }
 
   /** Claims beyond those that are held count as if the holder of the lease had made them, too. */
   #claim(slot: number, nodeId: number, holdsLease: boolean): void {
-    const { ids, marks } = this.table.columns;
+    const { ids, marks } = this.map.columns;
     const isStated = holdsLease || this.claims.length === MAX_CLAIMS;
     marks[slot] = (marks[slot] ?? 0) | (isStated ? HOLDER_HAS_NO_QUORUM : IS_CLAIMED);
     if (!isStated) this.claims.push({ rangeId: ids[slot] ?? 0, nodeId });
@@ -184,8 +184,8 @@ export class KnownRanges {
       readonly holdsLease: boolean;
     },
   ): void {
-    const { keys } = this.table;
-    const { marks, leases } = this.table.columns;
+    const { keys } = this.map;
+    const { marks, leases } = this.map.columns;
     const differ = !isNew && (keys[2 * slot] !== start || keys[2 * slot + 1] !== end);
     if (differ) {
       marks[slot] = (marks[slot] ?? 0) | IS_UNCERTAIN;
@@ -198,7 +198,7 @@ export class KnownRanges {
   }
 
   #addEnds(slot: number, ends: readonly number[]): void {
-    const rangeId = this.table.columns.ids[slot] ?? 0;
+    const rangeId = this.map.columns.ids[slot] ?? 0;
     const known = this.differingEnds.get(rangeId);
     if (known === undefined && this.differingEnds.size === MAX_DIFFERING) return;
     this.differingEnds.set(rangeId, new Set([...(known ?? []), ...ends]));
@@ -211,7 +211,7 @@ export class KnownRanges {
    */
   #commitLease(slot: number, place: number, kind: number, reportedSequence: number): void {
     if (kind === NO_LEASE && reportedSequence === 0) return;
-    const { leases, sequences, marks } = this.table.columns;
+    const { leases, sequences, marks } = this.map.columns;
     const knownSequence = sequences[slot] ?? 0;
     const sequence = reportedSequence <= MAX_SEQUENCE ? reportedSequence : 0;
     if (kind !== NO_LEASE) {
@@ -227,7 +227,7 @@ export class KnownRanges {
 
   /** Takes the range out of the scan: nobody holds it any more. */
   remove(slot: number): void {
-    const { found, reported, problems, leases } = this.table.columns;
+    const { found, reported, problems, leases } = this.map.columns;
     for (const column of [found, reported, problems]) column[slot] = 0;
     leases[slot] = NO_PLACE << 2;
   }
@@ -241,7 +241,7 @@ export class KnownRanges {
       byProblem: PROBLEMS.map(() => 0),
       problemsByTable: new Map(),
     };
-    yield* walk(this.table.capacity, (from, to) => {
+    yield* walk(this.map.capacity, (from, to) => {
       for (let slot = from; slot < to; slot += 1) this.#count(counts, slot, ignored);
     });
     return counts;
@@ -256,7 +256,7 @@ export class KnownRanges {
       leases,
       problems: column,
       tableIndexes,
-    } = this.table.columns;
+    } = this.map.columns;
     if (sequences[slot] !== 0) marks[slot] = (marks[slot] ?? 0) | HAS_OLD_SEQUENCE;
     const replicas = found[slot] ?? 0;
     if (replicas === 0) return;

@@ -14,7 +14,7 @@ interface Proof {
   readonly nodeIds: readonly number[];
 }
 
-/** What the keys of a scan show, as slots of the table. */
+/** What the keys of a scan show, as slots of the map. */
 export interface KeySpace {
   /** The open ends without the ranges that are left over. */
   readonly open: OpenEnds;
@@ -42,10 +42,10 @@ export class LeftOvers {
 
   /** The slots of the ranges that were proved to be left over, and that nothing has disproved since. */
   proved(ranges: ScannedRanges): ReadonlySet<number> {
-    const { table } = ranges.known;
+    const { map } = ranges.known;
     const slots = new Set<number>();
     for (const [rangeId, proof] of this.#proved) {
-      const slot = table.slotOf(rangeId);
+      const slot = map.slotOf(rangeId);
       if (slot !== undefined && isUnchanged(ranges, slot, proof)) slots.add(slot);
     }
     return slots;
@@ -56,10 +56,10 @@ export class LeftOvers {
    * over, but for ranges that would have no majority if they were real. `down` are the nodes that are down.
    */
   add(ranges: ScannedRanges, space: KeySpace, down: readonly number[]): ReadonlySet<number> {
-    const { table } = ranges.known;
-    const idOf = (slot: number): number => table.columns.ids[slot] ?? 0;
+    const { map } = ranges.known;
+    const idOf = (slot: number): number => map.columns.ids[slot] ?? 0;
     const isUnseen = (rangeId: number): boolean =>
-      (table.columns.found[table.slotOf(rangeId) ?? -1] ?? 0) === 0;
+      (map.columns.found[map.slotOf(rangeId) ?? -1] ?? 0) === 0;
     // A node that is down may return with its replica.
     const unseen = [...this.#proved].filter(([rangeId]) => isUnseen(rangeId));
     const seen = Array.from(space.leftOver, (slot) => {
@@ -73,8 +73,8 @@ export class LeftOvers {
 
   /** Ends a scan that did not read all nodes: what the last one of all nodes showed goes on. */
   addPartial(ranges: ScannedRanges, space: KeySpace, down: readonly number[]): void {
-    const { table } = ranges.known;
-    const before = Array.from(this.#unresolved.keys(), (rangeId) => table.slotOf(rangeId) ?? -1);
+    const { map } = ranges.known;
+    const before = Array.from(this.#unresolved.keys(), (rangeId) => map.slotOf(rangeId) ?? -1);
     const doubtful = new Set([...before, ...space.doubtful]);
     doubtful.delete(-1);
     const leftOver = this.proved(ranges).union(space.leftOver);
@@ -86,7 +86,7 @@ export class LeftOvers {
     { leftOver, doubtful, isOverlapAlone }: KeySpace,
     down: readonly number[],
   ): ReadonlySet<number> {
-    const { ids } = ranges.known.table.columns;
+    const { ids } = ranges.known.map.columns;
     const idOf = (slot: number): number => ids[slot] ?? 0;
     if (isOverlapAlone) this.#unresolved = new Map();
     const scansOf = (slot: number): number => this.#unresolved.get(idOf(slot)) ?? 0;
@@ -104,23 +104,23 @@ export class LeftOvers {
   }
 }
 
-function proofOf({ known: { table } }: ScannedRanges, slot: number): Proof {
+function proofOf({ known: { map } }: ScannedRanges, slot: number): Proof {
   return {
-    start: table.keys[2 * slot] ?? 0,
-    end: table.keys[2 * slot + 1] ?? 0,
-    generation: table.generationOf(slot),
-    nodeIds: reportersOf(table, slot),
+    start: map.keys[2 * slot] ?? 0,
+    end: map.keys[2 * slot + 1] ?? 0,
+    generation: map.generationOf(slot),
+    nodeIds: reportersOf(map, slot),
   };
 }
 
 /** Whether the range is reported as it was, by no other nodes, and none of them holds a valid lease. */
 function isUnchanged(ranges: ScannedRanges, slot: number, proof: Proof): boolean {
-  const { table } = ranges.known;
-  const { found } = table.columns;
+  const { map } = ranges.known;
+  const { found } = map.columns;
   if (found[slot] === 0 || ranges.verification.isReadNow(slot)) return false;
   const now = proofOf(ranges, slot);
   // A slot that was free meanwhile has no descriptor yet.
-  const isSameDescriptor = table.replicasOf(slot) === 0 || now.generation === proof.generation;
+  const isSameDescriptor = map.replicasOf(slot) === 0 || now.generation === proof.generation;
   return (
     now.start === proof.start &&
     now.end === proof.end &&
@@ -134,15 +134,15 @@ function isUnchanged(ranges: ScannedRanges, slot: number, proof: Proof): boolean
  * hidden. Nodes that are not listed any more have left the cluster, so that what names them is old.
  */
 function mayHaveMajority(
-  { known: { table }, verification }: ScannedRanges,
+  { known: { map }, verification }: ScannedRanges,
   slot: number,
   down: readonly number[],
 ): boolean {
   if (!verification.hasDescriptor(slot)) return true;
-  const [voters, votersBefore] = [table.votersOf(slot), table.votersBeforeOf(slot)];
+  const [voters, votersBefore] = [map.votersOf(slot), map.votersBeforeOf(slot)];
   let serving = 0;
-  for (let place = 0; place < table.placesOf(slot); place += 1) {
-    if (!down.includes(table.nodeAt(slot, place))) serving |= 1 << place;
+  for (let place = 0; place < map.placesOf(slot); place += 1) {
+    if (!down.includes(map.nodeAt(slot, place))) serving |= 1 << place;
   }
   return keepsMajority({ voters, votersBefore, serving }, 0);
 }

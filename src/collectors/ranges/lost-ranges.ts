@@ -1,5 +1,5 @@
 import { nodesOf } from './descriptors.ts';
-import { NO_LIVE_REPLICA } from './lists.ts';
+import { NO_LIVE_REPLICA } from './problem-ranges.ts';
 import type { ScanContext } from './scan-state.ts';
 import type { ScannedRanges } from './verification.ts';
 
@@ -12,19 +12,19 @@ export function isLost(
   { known, verification, isNothingMissing }: ScannedRanges & { readonly isNothingMissing: boolean },
   slot: number,
 ): boolean {
-  const { found } = known.table.columns;
-  const count = known.table.replicasOf(slot);
+  const { found } = known.map.columns;
+  const count = known.map.replicasOf(slot);
   if (found[slot] !== 0 || count === 0 || isNothingMissing) return false;
   // The nodes of some replicas are not known: they may be live.
-  if (count > known.table.placesOf(slot)) return false;
+  if (count > known.map.placesOf(slot)) return false;
   return verification.liveOf(slot) === 0;
 }
 
 /** Adds the range of this slot to the list of problems. */
 export function listLost({ state }: ScanContext, slot: number): void {
-  const { table, tableIndexes } = state.known;
-  const { ids, tableIndexes: numbers } = table.columns;
-  const lastNodes = nodesOf(table, slot);
+  const { map, tableIndexes } = state.known;
+  const { ids, tableIndexes: numbers } = map.columns;
+  const lastNodes = nodesOf(map, slot);
   const nodeId = Math.min(...lastNodes);
   state.problems.addRange(1 << NO_LIVE_REPLICA, {
     rangeId: ids[slot] ?? 0,

@@ -1,5 +1,5 @@
 import type { NodeList } from '#cockroach';
-import { MAX_NODE_ID } from './range-table.ts';
+import { MAX_NODE_ID } from './range-map.ts';
 
 /**
  * What the lists of nodes have shown of the members of a cluster, from scan to scan. Times are ticks. Members that have left stay:

@@ -1,11 +1,11 @@
-/** Places of each range in the columns of the table. */
+/** Places of each range in the columns of the map. */
 export const PLACES = 8;
 /** Places that a range may have. */
 export const MAX_PLACES = 15;
-/** Ranges that have more places than the table holds of each. Of further ones the replicas beyond are counted alone. */
+/** Ranges that have more places than the map holds of each. Of further ones the replicas beyond are counted alone. */
 const MAX_RANGES_WITH_MORE = 100_000;
 
-/** The places of a range from `PLACES` on. In the masks bit i stands for place i, as in the columns of the table. */
+/** The places of a range from `PLACES` on. In the masks bit i stands for place i, as in the columns of the map. */
 interface Places {
   nodes: number[];
   reported: number;
@@ -14,7 +14,7 @@ interface Places {
 }
 
 /**
- * The places that do not fit the table, by range id, in some 200 bytes a range. Few ranges have more than eight replicas: those
+ * The places that do not fit the map, by range id, in some 200 bytes a range. Few ranges have more than eight replicas: those
  * with nine voters, and those with a non-voter in each of many regions.
  */
 export class MorePlaces {
@@ -35,13 +35,13 @@ export class MorePlaces {
     return isFull ? PLACES : MAX_PLACES;
   }
 
-  /** Sets the places of the range that do not fit the table, as not reported; without any the range is forgotten. */
+  /** Sets the places of the range that do not fit the map, as not reported; without any the range is forgotten. */
   set(rangeId: number, { nodes, voters, votersBefore }: Omit<Places, 'reported'>): void {
     if (nodes.length === 0) this.#ranges.delete(rangeId);
     else this.#ranges.set(rangeId, { nodes, reported: 0, voters, votersBefore });
   }
 
-  /** Records that the node reports the range, whose places in the table are taken. Returns the first of its places here. */
+  /** Records that the node reports the range, whose places in the map are taken. Returns the first of its places here. */
   report(rangeId: number, nodeId: number, isKnown: boolean): number | undefined {
     const places = this.#ranges.get(rangeId);
     if (places === undefined) {

@@ -2,7 +2,7 @@ import { REPORTED_PROBLEMS } from '#base';
 import { isId, RequestError } from '#cockroach';
 import type { RecordBatch } from '#json';
 import { nameKey } from './key-space.ts';
-import { MAX_RANGE_ID } from './range-table.ts';
+import { MAX_RANGE_ID } from './range-map.ts';
 import { type RangeTables, SLOT, TableReader } from './replica-record.ts';
 import {
   countProblems,

@@ -1,5 +1,5 @@
 import { findUncertain, MAX_READ_AGAIN, type OpenEnds } from './key-space.ts';
-import { findSlots, type RangeTable, type Work } from './range-table.ts';
+import { findSlots, type RangeMap, type Work } from './range-map.ts';
 
 // What is left of a range that was merged lies over the range that it was merged into. Hashes of keys have no order, so that an
 // overlap is told from a gap by the ranges: those that are one too many lead from a key where too many begin to one where
@@ -7,13 +7,13 @@ import { findSlots, type RangeTable, type Work } from './range-table.ts';
 
 /** Ranges that may be of an overlap: those at open ends, and doubtful ones anywhere, which may be the middle of a chain. */
 export function* findCandidates(
-  table: RangeTable,
+  map: RangeMap,
   open: OpenEnds,
   isDoubtful: (slot: number) => boolean,
 ): Work<readonly number[]> {
-  const slots = new Set(yield* findUncertain(table, open));
+  const slots = new Set(yield* findUncertain(map, open));
   const isOther = (slot: number): boolean => !slots.has(slot) && isDoubtful(slot);
-  return [...slots, ...(yield* findSlots(table, isOther, MAX_READ_AGAIN))];
+  return [...slots, ...(yield* findSlots(map, isOther, MAX_READ_AGAIN))];
 }
 
 /** What a search for a chain needs: where a range ends, whether too many end there, and the ranges that were found before. */
@@ -31,7 +31,7 @@ interface ChainSearch {
  * begin there: the range from b to c is one too many. Where [b, c) is missing, no range leads from c to b.
  */
 export function* findOverlapping(
-  { keys }: RangeTable,
+  { keys }: RangeMap,
   open: OpenEnds,
   candidates: readonly number[],
   isDoubtful: (slot: number) => boolean,

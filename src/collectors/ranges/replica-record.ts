@@ -1,14 +1,12 @@
 import { type RecordBatch, slotOf, slotsOf } from '#json';
+import { LOADS, type Replica, replicaShape } from './replica.ts';
 import {
   FIRST_VIRTUAL_INDEX,
   lastTableIdOf,
-  LOADS,
   parseLastTable,
   parseTableIndex,
-  type Replica,
-  replicaShape,
   type TableIndex,
-} from './replica.ts';
+} from './table-index.ts';
 
 /** The slots of `replicaShape` in a record of numbers, whose NaN stands for undefined. */
 export const SLOT = {

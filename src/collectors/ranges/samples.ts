@@ -1,6 +1,6 @@
 import { largest, REPORTED_PROBLEMS } from '#base';
 import { formatValue, type SampleSet } from '#metrics';
-import { isLower } from './lists.ts';
+import { isLower } from './problem-ranges.ts';
 import { families } from './range-families.ts';
 import {
   CPU_NANOS,
@@ -9,9 +9,7 @@ import {
   MAX_COUNTED_REPLICAS,
   NO_LEASE,
   QUERY_RATE_BOUNDS,
-  tableLabels,
   WRITES,
-  lastTableLabel,
 } from './replica.ts';
 import type {
   Dependence,
@@ -22,6 +20,7 @@ import type {
   ScannedNode,
   ScanSummary,
 } from './scan-result.ts';
+import { tableLabels, lastTableLabel } from './table-index.ts';
 
 const NANOS = 1e9;
 

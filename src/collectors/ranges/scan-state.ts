@@ -1,13 +1,15 @@
 import { type OptionSpecs, type OptionValues, WallClockSteps } from '#base';
 import type { CollectorPoll } from '../collector.ts';
 import { DescriptorReading } from './descriptor-reader.ts';
+import { HotRanges } from './hot-ranges.ts';
 import { IgnoringUrls } from './ignoring-urls.ts';
 import { GapHistory } from './key-space.ts';
 import { KnownRanges } from './known-ranges.ts';
 import { LeftOvers } from './left-overs.ts';
-import { HotRanges, MAX_REMEMBERED, ProblemRanges, TopTables } from './lists.ts';
 import { Members } from './members.ts';
+import { MAX_REMEMBERED, ProblemRanges } from './problem-ranges.ts';
 import { ScanClock } from './scan-clock.ts';
+import { TopTables } from './top-tables.ts';
 import type { Verification } from './verification.ts';
 
 /** State of a scan that the next one continues: of another cluster there is a new one, and a scan of both fails. */

@@ -2,9 +2,9 @@ import { inSlices, PROBLEMS, type RangeProblem } from '#base';
 import { addWarning, assertWithin, type ClusterApi, MAX_STORES, RequestError } from '#cockroach';
 import type { Assignment } from './assignment.ts';
 import { forgetRanges, judgeClusterScan, judgePartialScan } from './cluster-scan.ts';
-import { NO_LIVE_REPLICA } from './lists.ts';
 import type { NodeReplicas } from './node-replicas.ts';
-import { MAX_NODE_ID, walk, type Work } from './range-table.ts';
+import { NO_LIVE_REPLICA } from './problem-ranges.ts';
+import { MAX_NODE_ID, walk, type Work } from './range-map.ts';
 import type { ReadNodes } from './read-nodes.ts';
 import { QUERIES, WRITES } from './replica.ts';
 import { ticksOf } from './scan-clock.ts';
@@ -56,7 +56,7 @@ export class RangeScan {
   #maxDescriptorAge(): number {
     const { state, options } = this.#context;
     const { perMinute } = state.reading;
-    const roundMinutes = perMinute === undefined ? 0 : state.known.table.size / perMinute;
+    const roundMinutes = perMinute === undefined ? 0 : state.known.map.size / perMinute;
     return Math.max(options.descriptor_max_age, MAX_ROUNDS * roundMinutes * 60);
   }
 
@@ -152,7 +152,7 @@ export class RangeScan {
       const listed = (reported[index] ?? []).slice(0, options.problem_ranges);
       problems.set(problem, { ranges: count, listed });
     }
-    known.table.endScan();
+    known.map.endScan();
     return {
       ...counts,
       cluster,
@@ -168,11 +168,11 @@ export class RangeScan {
   #mayBeUnread(nodes: readonly ScannedNode[], isComplete: boolean): (slot: number) => boolean {
     if (isComplete) return () => false;
     const read = new Set(nodes.map(({ nodeId }) => nodeId));
-    const { table } = this.#context.state.known;
+    const { map } = this.#context.state.known;
     return (slot) => {
-      const places = table.placesOf(slot);
+      const places = map.placesOf(slot);
       for (let place = 0; place < places; place += 1) {
-        if (read.has(table.nodeAt(slot, place))) return false;
+        if (read.has(map.nodeAt(slot, place))) return false;
       }
       return true;
     };
@@ -190,7 +190,7 @@ export class RangeScan {
 
   /** Whether a node reports the range in this scan, and still has it where it was asked again. */
   readonly #hasReplica = (rangeId: number): boolean => {
-    const { table } = this.#context.state.known;
-    return (table.columns.found[table.slotOf(rangeId) ?? -1] ?? 0) !== 0;
+    const { map } = this.#context.state.known;
+    return (map.columns.found[map.slotOf(rangeId) ?? -1] ?? 0) !== 0;
   };
 }

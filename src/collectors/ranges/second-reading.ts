@@ -68,18 +68,18 @@ export class SecondReading {
    * they are lost. Returns the slots of ranges where that is still not known.
    */
   async confirmAbsent(absent: readonly AbsentReplica[]): Promise<ReadonlySet<number>> {
-    const { table } = this.#known;
+    const { map } = this.#known;
     const byRange = Map.groupBy(absent, ({ slot }) => slot);
     const chosen = new Set([...byRange.keys()].slice(0, MAX_READ_AGAIN));
     const unknown = new Set(byRange.keys()).difference(chosen);
-    const slotsById = new Map(Array.from(chosen, (slot) => [table.columns.ids[slot] ?? 0, slot]));
+    const slotsById = new Map(Array.from(chosen, (slot) => [map.columns.ids[slot] ?? 0, slot]));
     await this.#readReplicas(
       [...slotsById].flatMap(([rangeId, slot]) =>
         (byRange.get(slot) ?? []).map(({ nodeId }) => ({ rangeId, nodeId })),
       ),
       (rangeId, nodeId) => {
         const slot = slotsById.get(rangeId);
-        if (slot !== undefined) table.report(slot, nodeId);
+        if (slot !== undefined) map.report(slot, nodeId);
       },
       (rangeId) => unknown.add(slotsById.get(rangeId) ?? -1),
     );
@@ -95,10 +95,10 @@ export class SecondReading {
     slots: readonly number[],
     { repeated }: Confirmed,
   ): Promise<ReadonlySet<number>> {
-    const { table } = this.#known;
-    const idOf = (slot: number): number => table.columns.ids[slot] ?? 0;
+    const { map } = this.#known;
+    const idOf = (slot: number): number => map.columns.ids[slot] ?? 0;
     const asked = slots.flatMap((slot) =>
-      reportersOf(table, slot)
+      reportersOf(map, slot)
         .filter((nodeId) => repeated.get(idOf(slot))?.has(nodeId) !== true)
         .map((nodeId) => ({ slot, rangeId: idOf(slot), nodeId })),
     );
@@ -111,7 +111,7 @@ export class SecondReading {
     for (const { slot, rangeId, nodeId } of gone) {
       // A range that nobody has any more is left to the reading of its keys.
       const isHeld = repeated.has(rangeId) || holders.get(rangeId)?.size !== 0;
-      if (isHeld) table.takeBack(slot, nodeId);
+      if (isHeld) map.takeBack(slot, nodeId);
     }
     return new Set(gone.map(({ slot }) => slot));
   }
@@ -121,10 +121,10 @@ export class SecondReading {
    * Resolves to whether all were answered.
    */
   async readKeys(slots: readonly number[]): Promise<boolean> {
-    const { table } = this.#known;
-    const { ids, found } = table.columns;
+    const { map } = this.#known;
+    const { ids, found } = map.columns;
     const read = new Set<number>();
-    let left = slots.map((slot) => ({ slot, reporters: reportersOf(table, slot) }));
+    let left = slots.map((slot) => ({ slot, reporters: reportersOf(map, slot) }));
     for (let attempt = 0; attempt < 2 && left.length > 0; attempt += 1) {
       const answered = new Set<number>();
       const failed = new Set<number>();
@@ -142,7 +142,7 @@ export class SecondReading {
         (rangeId) => failed.add(rangeId),
       );
       left = left.filter(({ slot, reporters }) => {
-        const rangeId = table.columns.ids[slot] ?? 0;
+        const rangeId = map.columns.ids[slot] ?? 0;
         if (answered.has(rangeId) || failed.has(rangeId)) return false;
         const wasAsked = reporters[attempt] !== undefined;
         if (wasAsked && (reporters[attempt + 1] === undefined || attempt === 1)) {
@@ -160,7 +160,7 @@ export class SecondReading {
     { desc, lease_history: lease, source_store_id: storeId }: Replica,
     isNew: boolean,
   ): void {
-    const slot = this.#known.table.slotOf(rangeId);
+    const slot = this.#known.map.slotOf(rangeId);
     if (slot === undefined) return;
     const holdsLease = lease?.replica.store_id === storeId;
     const [start, end] = [nameKey(desc.start_key ?? 0), nameKey(desc.end_key ?? 0)];

@@ -10,7 +10,7 @@ export function findUnsplit(
   known: KnownRanges,
   absent: readonly AbsentReplica[],
 ): ReadonlySet<number> {
-  const { keys } = known.table;
+  const { keys } = known.map;
   const unsplit = new Set<number>();
   if (known.differingEnds.size === 0) return unsplit;
   for (const [nodeId, ranges] of Map.groupBy(absent, (replica) => replica.nodeId)) {
@@ -34,11 +34,11 @@ export function findUnsplit(
 }
 
 /** The hashes of the keys where ranges of the node end by one of their replicas, while another one reports another end. */
-function differingEndsOn({ table, differingEnds }: KnownRanges, nodeId: number): Set<number> {
+function differingEndsOn({ map, differingEnds }: KnownRanges, nodeId: number): Set<number> {
   const ends = new Set<number>();
   for (const [rangeId, ofRange] of differingEnds) {
-    const slot = table.slotOf(rangeId);
-    if (slot === undefined || !reportersOf(table, slot).includes(nodeId)) continue;
+    const slot = map.slotOf(rangeId);
+    if (slot === undefined || !reportersOf(map, slot).includes(nodeId)) continue;
     for (const end of ofRange) ends.add(end);
   }
   return ends;

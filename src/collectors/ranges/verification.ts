@@ -32,7 +32,7 @@ import {
   NO_PLACE,
   READ_AT_LEASEHOLDER,
   type Work,
-} from './range-table.ts';
+} from './range-map.ts';
 import { type ScanClock, ticksOf } from './scan-clock.ts';
 
 /** When a scan began, and how old descriptors may be, in ticks. */
@@ -141,7 +141,7 @@ export class Verification implements DescriptorReceiver {
   async readAll(): Promise<void> {
     const { urls, scanProgress, signal } = this.#context;
     const rounds = Math.min(urls, 2);
-    const batches = await inSlices(planAll(this.#known.table));
+    const batches = await inSlices(planAll(this.#known.map));
     const lengths = batches.map(({ rangeIds }) => rangeIds.length);
     const ids = sum(lengths);
     const most = this.#reading.size.ids;
@@ -167,7 +167,7 @@ export class Verification implements DescriptorReceiver {
     while (!signal.aborted && !this.isOver) {
       const nowTick = this.#clock.now(this.#context.clock.monotonicMs());
       const basis = {
-        table: this.#known.table,
+        map: this.#known.map,
         nowTick,
         urgencyOf: (slot: number) => this.#urgencyOf(slot, nowTick),
         askedBefore: (rangeId: number) => this.#asked.get(rangeId)?.nodeIds,
@@ -190,7 +190,7 @@ export class Verification implements DescriptorReceiver {
   }
 
   #urgencyOf(slot: number, nowTick: number): ReturnType<PlanBasis['urgencyOf']> {
-    const { ids, found, marks, readAt } = this.#known.table.columns;
+    const { ids, found, marks, readAt } = this.#known.map.columns;
     const { scanTick, maxAge } = this.#ages;
     const marked = marks[slot] ?? 0;
     if (ids[slot] === 0 || found[slot] === 0 || (marked & IS_EXHAUSTED) !== 0) return NOT_DUE;
@@ -218,18 +218,18 @@ export class Verification implements DescriptorReceiver {
     requestedAt: number,
   ): void {
     this.#failures = 0;
-    const { table } = this.#known;
+    const { map } = this.#known;
     for (const rangeId of rangeIds) {
-      const slot = table.slotOf(rangeId);
+      const slot = map.slotOf(rangeId);
       if (slot === undefined) continue;
       const descriptor = descriptors.get(rangeId);
-      const change = descriptor && keepDescriptor(table, slot, descriptor, requestedAt);
+      const change = descriptor && keepDescriptor(map, slot, descriptor, requestedAt);
       if (change === 'zone') {
         this.#reading.zoneChanges.set(this.#known.tableOf(slot), requestedAt);
       }
       // An older descriptor is not kept: the range would be due again at once.
       const isKept = change === 'kept' || change === 'zone';
-      if (isKept && descriptor?.isFromLeaseholder) table.nameHolder(slot, nodeId);
+      if (isKept && descriptor?.isFromLeaseholder) map.nameHolder(slot, nodeId);
       if (isKept && this.isVerified(slot) && !this.#lacksHolder(slot)) continue;
       this.#askNext(slot, rangeId, nodeId, descriptor === undefined);
     }
@@ -241,7 +241,7 @@ export class Verification implements DescriptorReceiver {
       return;
     }
     for (const rangeId of rangeIds) {
-      const slot = this.#known.table.slotOf(rangeId);
+      const slot = this.#known.map.slotOf(rangeId);
       if (slot === undefined) continue;
       if (this.#lacksHolder(slot)) {
         this.#unanswered.add(rangeId);
@@ -261,7 +261,7 @@ export class Verification implements DescriptorReceiver {
     const nodeIds = [...new Set([...(before?.nodeIds ?? []), nodeId])];
     const areMissing = isMissing && before?.areMissing !== false;
     this.#asked.set(rangeId, { nodeIds, areMissing });
-    const { length } = reportersOf(this.#known.table, slot);
+    const { length } = reportersOf(this.#known.map, slot);
     const areAllAsked = this.#context.descriptors === 'all' || this.#lacksHolder(slot);
     const most = areAllAsked ? length : Math.min(MAX_REPORTERS, length);
     if (nodeIds.length < most) return;
@@ -270,17 +270,17 @@ export class Verification implements DescriptorReceiver {
   }
 
   #exhaust(slot: number, mark = 0): void {
-    const { marks } = this.#known.table.columns;
+    const { marks } = this.#known.map.columns;
     marks[slot] = (marks[slot] ?? 0) | IS_EXHAUSTED | mark;
   }
 
   /** The places of the descriptor that are on live nodes. */
   liveOf(slot: number): number {
-    const { table } = this.#known;
-    const places = table.placesOf(slot);
+    const { map } = this.#known;
+    const places = map.placesOf(slot);
     let live = 0;
     for (let place = 0; place < places; place += 1) {
-      if (this.#members.isLive(table.nodeAt(slot, place))) live |= 1 << place;
+      if (this.#members.isLive(map.nodeAt(slot, place))) live |= 1 << place;
     }
     return live;
   }
@@ -295,49 +295,49 @@ export class Verification implements DescriptorReceiver {
 
   /** Whether it is known on which nodes the replicas are, or at least that those without a place are live. */
   #areNodesKnown(slot: number): boolean {
-    const { table } = this.#known;
-    return table.replicasOf(slot) === table.placesOf(slot) || this.#isConfirmed(slot);
+    const { map } = this.#known;
+    return map.replicasOf(slot) === map.placesOf(slot) || this.#isConfirmed(slot);
   }
 
   /** Whether the voters are known: a descriptor was read, and each voter has a place. */
   hasDescriptor(slot: number): boolean {
-    return this.#known.table.columns.voters[slot] !== 0;
+    return this.#known.map.columns.voters[slot] !== 0;
   }
 
   /** Whether a replica with a valid lease has sent the descriptor since the scan began. */
   isReadNow(slot: number): boolean {
-    const { marks, readAt } = this.#known.table.columns;
+    const { marks, readAt } = this.#known.map.columns;
     const isFromLeaseholder = ((marks[slot] ?? 0) & READ_AT_LEASEHOLDER) !== 0;
     return isFromLeaseholder && (readAt[slot] ?? 0) >= this.#ages.scanTick;
   }
 
   /** Whether a replica reports that it serves nothing, and nobody has said who holds the lease: the holder or the leader decides. */
   #lacksHolder(slot: number): boolean {
-    const { leases } = this.#known.table.columns;
+    const { leases } = this.#known.map.columns;
     return this.#servesNothing(slot) && (leases[slot] ?? 0) >> 2 === NO_PLACE;
   }
 
   #servesNothing(slot: number): boolean {
-    return ((this.#known.table.columns.problems[slot] ?? 0) & SERVES_NOTHING) !== 0;
+    return ((this.#known.map.columns.problems[slot] ?? 0) & SERVES_NOTHING) !== 0;
   }
 
   /** Whether a replica reports that it serves nothing, and one that may hold the lease has not answered: it may serve the range. */
   lacksAnswer(slot: number): boolean {
     if (this.#unanswered.size === 0 && !this.#isInterrupted) return false;
     if (!this.#lacksHolder(slot)) return false;
-    const { ids } = this.#known.table.columns;
+    const { ids } = this.#known.map.columns;
     const isUnasked = this.#isInterrupted && !this.isExhausted(slot);
     return isUnasked || this.#unanswered.has(ids[slot] ?? 0);
   }
 
   /** Whether all reporters of the range were asked for its descriptor, and none was found to hold a valid lease. */
   isExhausted(slot: number): boolean {
-    return ((this.#known.table.columns.marks[slot] ?? 0) & IS_EXHAUSTED) !== 0;
+    return ((this.#known.map.columns.marks[slot] ?? 0) & IS_EXHAUSTED) !== 0;
   }
 
   /** Whether nothing that happened since the descriptor was requested has made it doubtful. */
   #isCurrent(slot: number): boolean {
-    const { readAt, marks } = this.#known.table.columns;
+    const { readAt, marks } = this.#known.map.columns;
     if (((marks[slot] ?? 0) & IS_CHANGING) !== 0) return false;
     const readTick = readAt[slot] ?? 0;
     const { zoneChanges } = this.#reading;
@@ -354,47 +354,47 @@ export class Verification implements DescriptorReceiver {
 
   #isTooOld(slot: number): boolean {
     const { scanTick, maxAge } = this.#ages;
-    return (this.#known.table.columns.readAt[slot] ?? 0) < scanTick - maxAge;
+    return (this.#known.map.columns.readAt[slot] ?? 0) < scanTick - maxAge;
   }
 
   /** Whether a node of the descriptor went from live to not live after the descriptor was requested. */
   #hasLostMember(slot: number): boolean {
-    const { table } = this.#known;
-    const readTick = table.columns.readAt[slot] ?? 0;
-    const places = table.placesOf(slot);
+    const { map } = this.#known;
+    const readTick = map.columns.readAt[slot] ?? 0;
+    const places = map.placesOf(slot);
     for (let place = 0; place < places; place += 1) {
-      if (this.#members.wentDownAt(table.nodeAt(slot, place)) > readTick) return true;
+      if (this.#members.wentDownAt(map.nodeAt(slot, place)) > readTick) return true;
     }
     return false;
   }
 
   /** Whether one of the nodes of the descriptor is not live. */
   #namesDown(slot: number): boolean {
-    return countPlaces(this.liveOf(slot)) < this.#known.table.placesOf(slot);
+    return countPlaces(this.liveOf(slot)) < this.#known.map.placesOf(slot);
   }
 
   /** Whether the nodes that report the range in this scan are exactly its live replicas; of those without a place, as many. */
   #isConfirmed(slot: number): boolean {
-    const { table } = this.#known;
-    const { found } = table.columns;
-    const mask = table.reportedOf(slot);
-    const unplaced = table.replicasOf(slot) - table.placesOf(slot);
+    const { map } = this.#known;
+    const { found } = map.columns;
+    const mask = map.reportedOf(slot);
+    const unplaced = map.replicasOf(slot) - map.placesOf(slot);
     return mask === this.liveOf(slot) && (found[slot] ?? 0) === countPlaces(mask) + unplaced;
   }
 
   /** The live nodes of the descriptor that do not report the range in this scan. */
   absentOf(slot: number): readonly number[] {
-    const { table } = this.#known;
-    const absent = this.liveOf(slot) & ~table.reportedOf(slot);
+    const { map } = this.#known;
+    const absent = this.liveOf(slot) & ~map.reportedOf(slot);
     const nodeIds: number[] = [];
     for (let place = 0; absent >> place !== 0; place += 1) {
-      if ((absent & (1 << place)) !== 0) nodeIds.push(table.nodeAt(slot, place));
+      if ((absent & (1 << place)) !== 0) nodeIds.push(map.nodeAt(slot, place));
     }
     return nodeIds;
   }
 
   /** Whether a replica reports that it serves nothing, and the range is not among those that were asked a second time. */
   isSuspect(slot: number, checked: ReadonlySet<number>): boolean {
-    return this.#servesNothing(slot) && !checked.has(this.#known.table.columns.ids[slot] ?? 0);
+    return this.#servesNothing(slot) && !checked.has(this.#known.map.columns.ids[slot] ?? 0);
   }
 }

@@ -9,7 +9,7 @@ import {
   type OpenEnds,
 } from './key-space.ts';
 import type { LeftOvers } from './left-overs.ts';
-import { findSlots, walk, type Work } from './range-table.ts';
+import { findSlots, walk, type Work } from './range-map.ts';
 import type { ScanContext } from './scan-state.ts';
 import { type AbsentReplica, type Confirmed, SecondReading } from './second-reading.ts';
 import { findUnsplit } from './unsplit.ts';
@@ -95,7 +95,7 @@ async function readDescriptors(context: ScanContext, verification: Verification)
 function findTroubled(scan: Omit<CheckedScan, 'unknown'>): Promise<readonly number[]> {
   const isMeant = (slot: number): boolean =>
     isTroubled(scan, slot) && !scan.verification.isReadNow(slot);
-  return inSlices(findSlots(scan.known.table, isMeant, MAX_READ_AGAIN));
+  return inSlices(findSlots(scan.known.map, isMeant, MAX_READ_AGAIN));
 }
 
 /** Asks for replicas that lists do not have, and finds the ranges where it is still not known whether a node has its replica. */
@@ -118,13 +118,13 @@ async function checkAbsent(
 
 /** What descriptors of this scan name on live nodes, and the lists of these nodes do not have. */
 function* findAbsent({
-  known: { table },
+  known: { map },
   verification,
 }: Pick<ScannedRanges, 'known' | 'verification'>): Work<AbsentReplica[]> {
   const absent: AbsentReplica[] = [];
-  yield* walk(table.capacity, (from, to) => {
+  yield* walk(map.capacity, (from, to) => {
     for (let slot = from; slot < to; slot += 1) {
-      if (table.columns.found[slot] === 0 || !verification.isVerified(slot)) continue;
+      if (map.columns.found[slot] === 0 || !verification.isVerified(slot)) continue;
       for (const nodeId of verification.absentOf(slot)) absent.push({ slot, nodeId });
     }
   });
@@ -140,13 +140,13 @@ async function compareKeys(
   again: SecondReading,
   leftOvers: LeftOvers,
 ): Promise<ComparedKeys> {
-  const { table } = scan.known;
+  const { map } = scan.known;
   const asked = new Set<number>();
   let areAnswered = true;
   for (let round = 0; ; round += 1) {
-    const open = await inSlices(findOpenEnds(table));
-    const unproved = endsWithout(table, open, findProved(scan, leftOvers));
-    const uncertain = await inSlices(findUncertain(table, unproved));
+    const open = await inSlices(findOpenEnds(map));
+    const unproved = endsWithout(map, open, findProved(scan, leftOvers));
+    const uncertain = await inSlices(findUncertain(map, unproved));
     const unasked = uncertain.filter((slot) => !asked.has(slot));
     const slots = round < MAX_KEY_ROUNDS ? unasked.slice(0, MAX_READ_AGAIN - asked.size) : [];
     if (slots.length === 0)

@@ -3,7 +3,7 @@ import { medianRecord } from '#cockroach';
 import type { ListedNode, NodesResult } from '#collectors';
 import type { CollectorState } from '#exporter';
 import type { Evidence } from './evidence.ts';
-import type { Figure } from './figure.ts';
+import type { Figure } from './find-figures.ts';
 import { secondsOf } from './node-metrics.ts';
 import type { Problem } from './status.ts';
 

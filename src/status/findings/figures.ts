@@ -8,7 +8,7 @@ import {
 } from '#base';
 import { licenseExpiryOf } from '#collectors';
 import { clockOffsets } from './check-clocks.ts';
-import { type Figure, ofCluster, ofNodes, ofStores } from './figure.ts';
+import { type Figure, ofCluster, ofNodes, ofStores } from './find-figures.ts';
 import {
   countInPurgatory,
   countSlowRequests,

@@ -1,7 +1,7 @@
 import { formatCount, formatList, formatPercent, ratio, sum } from '#base';
 import type { ListedNode } from '#collectors';
 import type { Evidence } from './evidence.ts';
-import { type Figure, ofNodes } from './figure.ts';
+import { type Figure, ofNodes } from './find-figures.ts';
 import { freeShare, secondsOf } from './node-metrics.ts';
 import { MAX_NAMED } from './problem.ts';
 import { countSessions } from './session-problems.ts';

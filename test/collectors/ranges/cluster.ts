@@ -10,7 +10,7 @@ import {
 } from '../../../src/cockroach/http/poll-stats.ts';
 import { collectorPoll, type CollectorPoll } from '../../../src/collectors/collector.ts';
 import { ranges } from '../../../src/collectors/ranges/collector.ts';
-import type { RangeTable } from '../../../src/collectors/ranges/range-table.ts';
+import type { RangeMap } from '../../../src/collectors/ranges/range-map.ts';
 import type { ClusterScan, ScannedNode } from '../../../src/collectors/ranges/scan-result.ts';
 import { SampleSet } from '../../../src/metrics/sample-set.ts';
 import { renderFamilies } from '../../../src/metrics/snapshot.ts';
@@ -41,7 +41,7 @@ interface Asked {
 }
 
 /** Memory of the columns of a table, and of its keys while a scan runs. */
-export function bytesOf({ columns, keys }: RangeTable): number {
+export function bytesOf({ columns, keys }: RangeMap): number {
   const all = [...Object.values(columns), keys];
   return all.reduce((sum, { byteLength }) => sum + byteLength, 0);
 }

@@ -173,7 +173,7 @@ test('a node whose ranges would be more than 5,000,000 is not read, and leaves n
       ranges: [replica({ rangeId: 2, nodeId: 2, storeId: 2, problems: { no_lease: true } })],
     },
   ];
-  state.known.table.size = MAX_RANGES;
+  state.known.map.size = MAX_RANGES;
   state.firstNodeId = 2;
   const { of, warnings } = await pollRanges(cluster.api, { state, options: { concurrency: 1 } });
   expect(warnings).toEqual([

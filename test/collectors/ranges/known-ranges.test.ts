@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { KnownRanges } from '../../../src/collectors/ranges/known-ranges.ts';
-import type { Work } from '../../../src/collectors/ranges/range-table.ts';
+import type { Work } from '../../../src/collectors/ranges/range-map.ts';
 import { ReplicaColumns } from '../../../src/collectors/ranges/replica.ts';
 import type { RangeCounts } from '../../../src/collectors/ranges/scan-result.ts';
 

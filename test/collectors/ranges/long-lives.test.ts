@@ -71,7 +71,7 @@ test('a year of tables that come and go leaves no trace, and each keeps its name
     const tables = Array.from({ length: 10 }, (_, at) => 500 * day + 100 * (at + 1));
     expect([...problemsByTable.keys()].toSorted((a, b) => a - b)).toEqual(tables);
     columns.free();
-    sizes.push([known.table.capacity, known.tableIndexes.size]);
+    sizes.push([known.map.capacity, known.tableIndexes.size]);
   }
   const most = (from: number, to: number): readonly number[] =>
     [0, 1].map((at) => Math.max(...sizes.slice(from, to).map((size) => size[at] ?? 0)));
@@ -118,7 +118,7 @@ test('ranges that come and go with their tables and zones are forgotten', async 
       0,
       expect.not.stringContaining('other'),
     ]);
-    sizes.push(state.known.table.capacity);
+    sizes.push(state.known.map.capacity);
   }
   const most = (from: number, to: number): number => Math.max(...sizes.slice(from, to));
   expect(most(36, 48)).toBe(most(12, 24));

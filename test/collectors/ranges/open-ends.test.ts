@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { findOpenEnds, nameKey } from '../../../src/collectors/ranges/key-space.ts';
-import { mix, RangeTable, type Work } from '../../../src/collectors/ranges/range-table.ts';
+import { mix, RangeMap, type Work } from '../../../src/collectors/ranges/range-map.ts';
 import { hashOf } from '../../json/hash-of.ts';
 
 const RANGES = 50_000;
@@ -12,18 +12,18 @@ function resultOf<Result>(work: Work<Result>): Result {
   }
 }
 
-/** A table of ranges that join, but for those whose ids `isMissing` names. */
-function tableWithout(isMissing: (id: number) => boolean): RangeTable {
-  const table = new RangeTable();
-  resultOf(table.reserve(RANGES));
-  resultOf(table.beginScan());
+/** A map of ranges that join, but for those whose ids `isMissing` names. */
+function mapWithout(isMissing: (id: number) => boolean): RangeMap {
+  const map = new RangeMap();
+  resultOf(map.reserve(RANGES));
+  resultOf(map.beginScan());
   for (let id = 1; id <= RANGES; id += 1) {
-    const slot = table.put(id);
-    table.columns.found[slot] = isMissing(id) ? 0 : 3;
-    table.keys[2 * slot] = id === 1 ? 0 : mix(id);
-    table.keys[2 * slot + 1] = id === RANGES ? hashOf('"//8="') : mix(id + 1);
+    const slot = map.put(id);
+    map.columns.found[slot] = isMissing(id) ? 0 : 3;
+    map.keys[2 * slot] = id === 1 ? 0 : mix(id);
+    map.keys[2 * slot + 1] = id === RANGES ? hashOf('"//8="') : mix(id + 1);
   }
-  return table;
+  return map;
 }
 
 test.each([
@@ -37,7 +37,7 @@ test.each([
       .flatMap((id) => [[id, -1] as const, [id + 1, 1] as const]),
   ],
 ])('the open ends of %s missing are found among 50,000 ranges', (_, isMissing, ends) => {
-  const open = resultOf(findOpenEnds(tableWithout(isMissing)));
+  const open = resultOf(findOpenEnds(mapWithout(isMissing)));
   expect(open).toEqual(new Map(ends.map(([key, more]) => [mix(key), more])));
 });
 
@@ -51,11 +51,11 @@ test('the first key, and the last one, have one name in both forms', () => {
 });
 
 test('a key that two ranges begin with and one ends with is open, though the sums hold the difference alone', () => {
-  const table = tableWithout(() => false);
-  const slot = table.slotOf(100) ?? 0;
-  table.keys[2 * slot] = mix(101);
-  table.keys[2 * slot + 1] = mix(102);
-  const open = resultOf(findOpenEnds(table));
+  const map = mapWithout(() => false);
+  const slot = map.slotOf(100) ?? 0;
+  map.keys[2 * slot] = mix(101);
+  map.keys[2 * slot + 1] = mix(102);
+  const open = resultOf(findOpenEnds(map));
   expect(open).toEqual(
     new Map([
       [mix(100), -1],

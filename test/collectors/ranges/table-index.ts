@@ -1,4 +1,4 @@
-import { parseTableIndex, type TableIndex } from '../../../src/collectors/ranges/replica.ts';
+import { parseTableIndex, type TableIndex } from '../../../src/collectors/ranges/table-index.ts';
 
 /** The index in a pretty key, as `/Table/104/1`. */
 export function tableIndexOf(key: string): TableIndex {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { REPORTED_PROBLEMS } from '../../../src/base/vocabulary.ts';
-import { TopTables } from '../../../src/collectors/ranges/lists.ts';
-import { NO_LEASE, ReplicaColumns, UNKNOWN_TABLE } from '../../../src/collectors/ranges/replica.ts';
+import { NO_LEASE, ReplicaColumns } from '../../../src/collectors/ranges/replica.ts';
+import { UNKNOWN_TABLE } from '../../../src/collectors/ranges/table-index.ts';
+import { TopTables } from '../../../src/collectors/ranges/top-tables.ts';
 import { tableIndexOf } from './table-index.ts';
 
 /** Queries, CPU and ranges by table id. */

@@ -1,11 +1,11 @@
-import type { Thresholds } from '../../../src/alerts/alert-settings.ts';
+import type { Thresholds } from '../../../src/alerts/thresholds.ts';
 import { CLUSTER_CHECKS } from '../../../src/status/findings/check-cluster.ts';
 import { PARTITION } from '../../../src/status/findings/check-network.ts';
 import { RANGE_CHECKS } from '../../../src/status/findings/check-ranges.ts';
 import { runChecks } from '../../../src/status/findings/check.ts';
 import type { Memory } from '../../../src/status/findings/evidence.ts';
-import { findFigures } from '../../../src/status/findings/figure.ts';
 import { FIGURES } from '../../../src/status/findings/figures.ts';
+import { findFigures } from '../../../src/status/findings/find-figures.ts';
 import { toFindings } from '../../../src/status/findings/problem.ts';
 import type { Problem } from '../../../src/status/findings/status.ts';
 import {

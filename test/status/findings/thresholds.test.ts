@@ -1,15 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { findAlert, severityOf } from '../../../src/alerts/alerts.ts';
+import { readSettings } from '../../../src/alerts/rule-settings.ts';
+import { writeRules } from '../../../src/alerts/rules-template.ts';
 import {
   DEFAULT_THRESHOLDS,
   THRESHOLD_NAMES,
   THRESHOLDS,
   type Thresholds,
-} from '../../../src/alerts/alert-settings.ts';
-import { findAlert, severityOf } from '../../../src/alerts/alerts.ts';
-import { readSettings } from '../../../src/alerts/rule-settings.ts';
-import { writeRules } from '../../../src/alerts/rules-template.ts';
+} from '../../../src/alerts/thresholds.ts';
 import { FIGURES } from '../../../src/status/findings/figures.ts';
 import { nodesResult, node } from '../results.ts';
 import { check, store } from './found.ts';

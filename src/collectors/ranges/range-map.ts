@@ -2,7 +2,7 @@ import { MAX_PLACES, MorePlaces, PLACES } from './more-places.ts';
 
 /** Share of the slots that may be taken; linear probing gets slow above. */
 const MAX_LOAD = 0.9;
-/** The table grows in small steps: one that has just grown must not waste memory (41 bytes a slot, at most 48 a range). */
+/** The map grows in small steps: one that has just grown must not waste memory (41 bytes a slot, at most 48 a range). */
 const GROWTH = 1.05;
 const MIN_CAPACITY = 32;
 /** The largest id of a range that fits; real ones count up from 1. */
@@ -36,7 +36,7 @@ export const HOLDER_HAS_NO_QUORUM = 64;
 export const IS_CLAIMED = 128;
 const SCAN_MARKS = IS_UNCERTAIN | IS_EXHAUSTED | HOLDER_HAS_NO_QUORUM | IS_CLAIMED;
 
-/** Slots of a table that make a step, some tenths of a millisecond. */
+/** Slots of a map that make a step, some tenths of a millisecond. */
 const STEP_SLOTS = 4096;
 
 /** Work in steps; other callbacks may run between two steps, but must not change what it works on. */
@@ -60,7 +60,7 @@ function createColumns(capacity: number) {
     /**
      * Ids of up to 8 nodes, without gaps: those of slot 5 are from 40 on. The replicas of the descriptor come first, its voters
      * before the others; then the nodes that report the range in this scan and that the descriptor does not name. Bits and ids of
-     * further places are beside the table.
+     * further places are beside the map.
      */
     nodes: new Uint16Array(capacity * PLACES),
     /** A bit for each place whose node reports the range in this scan. */
@@ -83,11 +83,11 @@ function createColumns(capacity: number) {
 type Column = Uint8Array | Uint16Array | Uint32Array;
 
 /**
- * A hash table by range id, open addressing in columns: millions of ranges as JavaScript objects, or in a Map, would take
+ * A hash map by range id, open addressing in columns: millions of ranges as JavaScript objects, or in a Map, would take
  * three to four times the memory. A slot is valid until the next `reserve` or `prune`, and so are the columns. Example:
- * `const slot = table.put(1234)`, then `table.columns.sequences[slot] = 7`.
+ * `const slot = map.put(1234)`, then `map.columns.sequences[slot] = 7`.
  */
-export class RangeTable {
+export class RangeMap {
   /** Number of ids. */
   size = 0;
   columns = createColumns(MIN_CAPACITY);
@@ -100,18 +100,18 @@ export class RangeTable {
     return this.columns.ids.length;
   }
 
-  /** Number of ids that fit before the table must grow. */
+  /** Number of ids that fit before the map must grow. */
   get maxSize(): number {
     return this.capacity * MAX_LOAD;
   }
 
-  /** Slot of the id; undefined when it is not in the table. */
+  /** Slot of the id; undefined when it is not in the map. */
   slotOf(id: number): number | undefined {
     const slot = this.#find(id);
     return this.columns.ids[slot] === id ? slot : undefined;
   }
 
-  /** Slot of the id, whose values are 0 when it was not there; `reserve` must have made the table large enough for it. */
+  /** Slot of the id, whose values are 0 when it was not there; `reserve` must have made the map large enough for it. */
   put(id: number): number {
     const slot = this.#find(id);
     const { ids } = this.columns;
@@ -150,7 +150,7 @@ export class RangeTable {
     this.keys = new Uint32Array(0);
   }
 
-  /** Grows the table until this many ids fit. */
+  /** Grows the map until this many ids fit. */
   *reserve(size: number): Work {
     if (size <= this.maxSize) return;
     const capacity = Math.max(this.capacity * GROWTH, size / MAX_LOAD);
@@ -376,7 +376,7 @@ export function* walk(slots: number, visit: (from: number, to: number) => void):
 
 /** The slots of the reported ranges that are meant, `most` of them at most. */
 export function* findSlots(
-  { columns: { found }, capacity }: RangeTable,
+  { columns: { found }, capacity }: RangeMap,
   isMeant: (slot: number) => boolean,
   most: number,
 ): Work<readonly number[]> {

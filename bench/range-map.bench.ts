@@ -1,6 +1,6 @@
-// Memory of the ranges of a very large cluster: of the table alone, compared with a Map of objects, and of scans.
-// Run: node --expose-gc bench/range-table.bench.ts
-import { RangeTable, type Work } from '#collectors';
+// Memory of the ranges of a very large cluster: of the map alone, compared with a Map of objects, and of scans.
+// Run: node --expose-gc bench/range-map.bench.ts
+import { RangeMap, type Work } from '#collectors';
 import { bytesOf } from '../test/collectors/ranges/cluster.ts';
 import { optionsOfImage } from './image-options.ts';
 import { startProcess } from './process.ts';
@@ -14,7 +14,7 @@ const ID_STEP = 3;
 const ROUNDS = 7;
 const MAX_BYTES = 48;
 const MAX_BYTES_IN_SCAN = 58;
-/** A smaller table is no matter. */
+/** A smaller map is no matter. */
 const MIN_RANGES = 10_000;
 /** Each range is in a table of its own: 15 nodes are 5 groups of three that hold the same 50,000 ranges. */
 const TABLES = { nodes: 15, replicasPerNode: 50_000, tablePerRange: true };
@@ -42,30 +42,30 @@ function doNow(work: Work): void {
   while (work.next().done !== true) continue;
 }
 
-function tableStore(): Store {
-  const table = new RangeTable();
-  doNow(table.beginScan());
+function rangeMapStore(): Store {
+  const map = new RangeMap();
+  doNow(map.beginScan());
   const most = { kept: 0, inScan: 0 };
   return {
     most,
     update(id, sequence) {
-      const { capacity } = table;
-      doNow(table.reserve(table.size + 1));
-      const slot = table.put(id);
-      table.columns.sequences[slot] = sequence;
-      table.columns.problems[slot] = (table.columns.problems[slot] ?? 0) | 1;
-      table.columns.found[slot] = 1;
-      table.keys[2 * slot] = sequence;
-      if (table.capacity === capacity || table.size < MIN_RANGES) return;
-      const inScan = bytesOf(table);
-      const kept = inScan - table.keys.byteLength;
-      most.inScan = Math.max(most.inScan, inScan / table.size);
-      most.kept = Math.max(most.kept, kept / table.size);
+      const { capacity } = map;
+      doNow(map.reserve(map.size + 1));
+      const slot = map.put(id);
+      map.columns.sequences[slot] = sequence;
+      map.columns.problems[slot] = (map.columns.problems[slot] ?? 0) | 1;
+      map.columns.found[slot] = 1;
+      map.keys[2 * slot] = sequence;
+      if (map.capacity === capacity || map.size < MIN_RANGES) return;
+      const inScan = bytesOf(map);
+      const kept = inScan - map.keys.byteLength;
+      most.inScan = Math.max(most.inScan, inScan / map.size);
+      most.kept = Math.max(most.kept, kept / map.size);
     },
     bytes() {
-      table.endScan();
-      const bytes = bytesOf(table);
-      doNow(table.beginScan());
+      map.endScan();
+      const bytes = bytesOf(map);
+      doNow(map.beginScan());
       return bytes;
     },
   };
@@ -135,8 +135,8 @@ async function scanTables(): Promise<TableScans> {
   return { aboveMib: peakMib - idleMib, ranges: scanned.knownRanges };
 }
 
-const table = measure(tableStore);
-const { kept = NaN, inScan = NaN } = table.most ?? {};
+const rangeMap = measure(rangeMapStore);
+const { kept = NaN, inScan = NaN } = rangeMap.most ?? {};
 const map = measure(mapStore);
 const tables = await scanTables();
 
@@ -152,7 +152,7 @@ report([
   {
     name: `Memory of ${RANGES.toLocaleString('en')} ranges`,
     target: `≤ ${MAX_BYTES} B per range, during a scan ≤ ${MAX_BYTES_IN_SCAN} B, at any size`,
-    result: `**${describe(table)}**`,
+    result: `**${describe(rangeMap)}**`,
     baseline: `a Map of objects: ${describe(map)}`,
     isMet: kept <= MAX_BYTES && inScan <= MAX_BYTES_IN_SCAN,
   },
