@@ -1,7 +1,7 @@
 // Implementations that read all ranges of a node in one page; each runs in a separate process.
 import { Agent, request } from 'undici';
 import { createPollStats } from '#cockroach';
-import { QUERIES, ranges as rangesCollector, readNode, SCAN } from '#collectors';
+import { QUERIES, ranges as rangesCollector, readNodeRanges, replicaShape } from '#collectors';
 import { contextOf } from '../test/collectors/ranges/cluster.ts';
 import { createTestClient } from '../test/support/cluster.ts';
 import { measure, residentMib, selfWatch, settle } from './cost.ts';
@@ -43,7 +43,10 @@ async function readAsExporter(): Promise<Found> {
     ...createPollStats(AbortSignal.timeout(600_000)),
   };
   const node = { api: client.api, context, nodeId, firstUrl: 0 };
-  const { totals } = await readNode({ ...node, isAssigned: () => true }, SCAN);
+  const { totals } = await readNodeRanges(
+    { ...node, isAssigned: () => true },
+    { shape: replicaShape },
+  );
   const stores = [...totals.stores.values()];
   return {
     replicas: stores.reduce((sum, { replicas }) => sum + replicas, 0),

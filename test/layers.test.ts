@@ -202,7 +202,7 @@ describe('layers', () => {
     );
     const violations = collectorFiles.filter(
       ({ file, target }) =>
-        !['collector', 'top-list', collectorOf(file)].includes(collectorOf(target)) &&
+        !['collector', 'stable-ranking', collectorOf(file)].includes(collectorOf(target)) &&
         collectorOf(file) !== 'polling' &&
         !LISTS.includes(file),
     );
@@ -227,7 +227,7 @@ describe('layers', () => {
 describe('the list of collectors', () => {
   test('holds every collector of the folder, in a file or a folder of its name', () => {
     const entries = readdirSync(path.join(SRC, 'collectors'))
-      .filter((name) => !['collector.ts', 'top-list.ts', 'polling'].includes(name))
+      .filter((name) => !['collector.ts', 'stable-ranking.ts', 'polling'].includes(name))
       .filter((name) => !LISTS.includes(`collectors/${name}`))
       .map((name) => name.replace(/\.ts$/, ''));
     expect(COLLECTORS.map(({ name }) => name).toSorted()).toEqual(entries.toSorted());

@@ -28,7 +28,13 @@ import {
 } from '#collectors';
 import { collectorOptions } from '#config';
 import type { Clients } from '#exporter';
-import { findHiddenSessions, findUnreachable, nodeProblems, PARTITION, readNodes } from '#status';
+import {
+  findHiddenSessions,
+  findUnreachable,
+  nodeProblems,
+  PARTITION,
+  describeNodes,
+} from '#status';
 import { collectOnce } from './cluster-target.ts';
 import { type Checklist, CLUSTER_API, ok, type Verdict } from './diagnose-checklist.ts';
 import { compareCounts, countReplicas, describeScan, judgeCost } from './diagnose-scan.ts';
@@ -99,7 +105,7 @@ function addNodes(list: Checklist, result: NodesResult, thresholds: Thresholds):
   // Only a scan of all nodes would show whether a dead node is still needed.
   const unread = { replicas: undefined, mostVoters: 0, trends: new Map(), damage: undefined };
   const evidence = { ...unread, doubt: 'whether ranges need their replicas there is not known' };
-  const problems = nodeProblems(readNodes(result), evidence, thresholds);
+  const problems = nodeProblems(describeNodes(result), evidence, thresholds);
   for (const { text, next, alert } of problems) {
     list.add('nodes', { verdict: 'warning', detail: text, advice: next, alert });
   }
@@ -232,7 +238,7 @@ function describeSessions(
 /** Whether live nodes reach each other. Servers before 23.2 do not tell, which is no fault of anybody. */
 function describeNetwork(result: NetworkResult, listed: NodesResult['nodes']): Verdict {
   if (result.noData !== undefined) return { verdict: 'skipped', detail: result.noData };
-  const found = findUnreachable({ state: 'ok', result }, listed);
+  const found = findUnreachable(result, listed);
   if (!('reason' in found)) return ok('all live nodes reach each other');
   const { next: advice, alert } = PARTITION;
   return found.answer === 'unreachable'

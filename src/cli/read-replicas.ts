@@ -19,8 +19,8 @@ import {
   nodes,
   ranges,
   RangeScan,
-  readNode,
-  readNodes,
+  readNodeRanges,
+  scanNodes,
   recordOf,
   type ReplicaDetails,
   replicaDetails,
@@ -131,8 +131,8 @@ export async function readRanges(
         onReplica(toReplica(element, names));
       },
     };
-    const reading = await readNodes(context, toScan, async (nodeId, firstUrl) => {
-      const node = await readNode({ api, context, nodeId, firstUrl, isAssigned }, reader);
+    const reading = await scanNodes(context, toScan, async (nodeId, firstUrl) => {
+      const node = await readNodeRanges({ api, context, nodeId, firstUrl, isAssigned }, reader);
       if (scan !== undefined) return scan.commit(node);
       node.replicas.free();
       return node.totals;

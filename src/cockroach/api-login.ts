@@ -1,6 +1,5 @@
 import { beginDeadline, type Endpoint } from '#base';
 import { decodeValue, object, string } from '#json';
-import type { ApiRequest, ApiSender } from './api-request.ts';
 import { CachedResponses } from './cached-responses.ts';
 import { abortable, type HttpClient } from './http/client.ts';
 import { RequestError } from './http/errors.ts';
@@ -33,6 +32,14 @@ const NO_TOKEN = 'must be at most 4096 characters of printable ASCII without spa
 
 export const loginResponse = object({ session: string() });
 
+/** A request of the cluster API, to which ApiLogin adds the token. A response that a cache has kept is a failure. */
+export interface ApiRequest<T> extends Omit<HttpRequest<T>, 'method' | 'headers' | 'sentToken'> {
+  /** JSON, which is sent by POST; a request without it is a GET. */
+  readonly body?: string;
+  /** The response may be protobuf: the server chooses, and an error has the same form. */
+  readonly acceptsProtobuf?: boolean;
+}
+
 /** A failed login, which is not tried again with the same password during its pause. */
 interface FailedLogin {
   readonly error: RequestError;
@@ -51,7 +58,7 @@ interface FailedLogin {
  * Example: the password is refused at 0 s. Requests fail without a login until 60 s; refused again, until 180 s. If its file
  * changes at 70 s, the next request logs in.
  */
-export class ApiLogin implements ApiSender {
+export class ApiLogin {
   readonly #options: ApiLoginOptions;
   #token: string | undefined;
   /** The login that is under way. */

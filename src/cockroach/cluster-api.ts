@@ -1,5 +1,5 @@
 import { decodeValue, type Infer, object, type ObjectShape, type RecordBatch, typed } from '#json';
-import type { ApiRequest, ApiSender } from './api-request.ts';
+import type { ApiLogin, ApiRequest } from './api-login.ts';
 import { RequestError } from './http/errors.ts';
 import {
   addWarning,
@@ -45,8 +45,12 @@ export class ClusterApi {
   readonly #source: PageSource;
 
   /** `protobuf`: descriptors and connections are asked for as protobuf, which a server may answer with JSON. */
-  constructor(sender: ApiSender, decodeErrors: CountDecodeErrors, { protobuf = true } = {}) {
-    this.#source = { sender, decodeErrors, protobuf };
+  constructor(
+    login: Pick<ApiLogin, 'send'>,
+    decodeErrors: CountDecodeErrors,
+    { protobuf = true } = {},
+  ) {
+    this.#source = { login, decodeErrors, protobuf };
   }
 
   /**
@@ -283,7 +287,7 @@ export class ClusterApi {
   /** POST /sql/, of servers from 22.2 on: the rows of one statement, 256 KiB at most. */
   sql(stats: PollStats, request: SqlRequest): Promise<SqlRows> {
     const countErrors = (count: number): void => this.#source.decodeErrors('sql', count);
-    return runStatement(this.#source.sender, countErrors, stats, request);
+    return runStatement(this.#source.login, countErrors, stats, request);
   }
 
   /** GET /_admin/v1/jobs, beside the API v2 and no part of it: the newest jobs first. */
@@ -303,7 +307,7 @@ export class ClusterApi {
     request: Omit<ApiRequest<Infer<S>>, 'blames' | 'onChunks' | 'onEnd'>,
     shape: S,
   ): Promise<Infer<S>> {
-    return this.#source.sender.send({
+    return this.#source.login.send({
       ...request,
       blames: 'nobody',
       ...bufferBody(ELEMENT_LIMITS.maxElementBytes, (bytes) => {

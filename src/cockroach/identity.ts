@@ -96,7 +96,7 @@ export class NodeListings {
    * Takes note of a complete listing. Throws when it has no node, as the one that answers is always listed, and when nobody
    * listens to the replacement of the cluster.
    */
-  listed({ id }: Pick<PollStats, 'id'>, identity: ClusterIdentity): void {
+  listed({ pollId }: Pick<PollStats, 'pollId'>, identity: ClusterIdentity): void {
     if (identity.processes.size === 0) {
       throw new RequestError('decode', 'nodes: the response lists no node with an id', {
         endpoint: 'nodes',
@@ -114,7 +114,7 @@ export class NodeListings {
     const isBack = this.#former !== undefined && !identity.isOtherThan(this.#former);
     this.#former = before;
     this.#inARow = 1;
-    this.#noticedBy = id;
+    this.#noticedBy = pollId;
     const nodes = `${before.toString()} and ${identity.toString()}`;
     if (this.#onReplaced === undefined) {
       throw unclear(`two clusters answer, or all nodes restarted meanwhile: ${nodes}`);

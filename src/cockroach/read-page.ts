@@ -1,5 +1,5 @@
 import { decodeValue, type Infer, type ObjectShape, PageParser, type RecordBatch } from '#json';
-import type { ApiRequest, ApiSender } from './api-request.ts';
+import type { ApiLogin, ApiRequest } from './api-login.ts';
 import { RequestError } from './http/errors.ts';
 import { type CountDecodeErrors, type PollStats, recordDecodeErrors } from './http/poll-stats.ts';
 import type { HttpResponse } from './http/request.ts';
@@ -27,7 +27,7 @@ export interface PageRequest<S extends ObjectShape, E extends ObjectShape> exten
 
 /** How pages are read. */
 export interface PageSource {
-  readonly sender: ApiSender;
+  readonly login: Pick<ApiLogin, 'send'>;
   readonly decodeErrors: CountDecodeErrors;
   /** Whether to ask for protobuf where it can be read. */
   readonly protobuf: boolean;
@@ -35,7 +35,7 @@ export interface PageSource {
 
 /** Reads one page of a listing, decoded while it arrives. */
 export function readPage<S extends ObjectShape, E extends ObjectShape>(
-  { sender, decodeErrors, protobuf: asksForProtobuf }: PageSource,
+  { login, decodeErrors, protobuf: asksForProtobuf }: PageSource,
   stats: PollStats,
   pageRequest: PageRequest<S, E>,
 ) {
@@ -54,7 +54,7 @@ export function readPage<S extends ObjectShape, E extends ObjectShape>(
   const json = new PageParser({ ...form, ...ELEMENT_LIMITS });
   let protobuf: MessageList | undefined;
   const { endpoint } = request;
-  return sender.send({
+  return login.send({
     ...request,
     acceptsProtobuf: messages !== undefined,
     stats,

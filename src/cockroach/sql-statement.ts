@@ -1,6 +1,6 @@
 import type { FailureReason } from '#base';
 import { array, decodeValue, nameText, object, optional, raw, record } from '#json';
-import type { ApiSender } from './api-request.ts';
+import type { ApiLogin } from './api-login.ts';
 import { type FailureDetails, RequestError } from './http/errors.ts';
 import type { PollStats } from './http/poll-stats.ts';
 import { bufferBody } from './http/request.ts';
@@ -73,7 +73,7 @@ interface ServerError {
  * error, which comes with status 200 and perhaps with some of the rows, or with a result of another form.
  */
 export async function runStatement(
-  sender: ApiSender,
+  login: Pick<ApiLogin, 'send'>,
   decodeErrors: (count: number) => void,
   stats: PollStats,
   { name, sql, database, timeoutMs }: SqlRequest,
@@ -88,7 +88,7 @@ export async function runStatement(
   };
   const read = async () => {
     try {
-      return await sender.send({
+      return await login.send({
         endpoint: 'sql',
         name,
         path: '/sql/',

@@ -47,7 +47,7 @@ export { DescriptorReader } from './ranges/descriptor-reader.ts';
 export { describeIgnoring, findIgnoringUrls } from './ranges/ignoring-urls.ts';
 export type { NodeReplicas } from './ranges/node-replicas.ts';
 export { RangeMap, type Work } from './ranges/range-map.ts';
-export { readNode, readNodes, SCAN } from './ranges/read-nodes.ts';
+export { readNodeRanges, scanNodes } from './ranges/scan-nodes.ts';
 export { type ReplicaDetails, replicaDetails } from './ranges/replica-details.ts';
 export { recordOf, tablesOf } from './ranges/replica-record.ts';
 export { LEASE_KINDS, leaseKindOf, LOADS, QUERIES, replicaShape } from './ranges/replica.ts';

@@ -12,7 +12,7 @@ export {
   hashed,
   type Infer,
   integer,
-  type KeyFilter,
+  type SelectedKeys,
   last,
   MAX_NAME_LENGTH,
   nameText,

@@ -1,5 +1,5 @@
 import { ESCAPED, type Scanner, sharedScanner, type Target } from './compiled-scanner.ts';
-import type { AnyShape, KeyFilter, TextParser } from './shape.ts';
+import type { AnyShape, SelectedKeys, TextParser } from './shape.ts';
 
 /** In the order of scanner/read-values.ts. */
 const KINDS: readonly AnyShape['kind'][] = [
@@ -47,7 +47,7 @@ export function layOut(shape: AnyShape, slot = 0, isOptional = false): KeyLayout
 }
 
 /** The keys that have a meaning where a shape has names or a filter. */
-function filterOf(shape: AnyShape): KeyFilter {
+function filterOf(shape: AnyShape): SelectedKeys {
   if (shape.kind === 'selected') return shape.filter;
   return { keys: shape.kind === 'flags' ? shape.names : [], prefixes: [] };
 }

@@ -2,7 +2,7 @@
 export { renewalLimits } from './findings/certificates.ts';
 export { PARTITION } from './findings/check-network.ts';
 export { sumOfStores } from './findings/node-metrics.ts';
-export { nodeProblems, readNodes } from './findings/node-problems.ts';
+export { nodeProblems, describeNodes } from './findings/node-problems.ts';
 export { runbookUrl } from './findings/problem.ts';
 export {
   adviseOutage,
@@ -15,11 +15,11 @@ export {
 } from './findings/range-problems.ts';
 export { findLastTable, keySpaceOf } from './findings/range-status.ts';
 export {
+  type Connections,
   describeUnheard,
   findUnreachable,
   findUnreachableSince,
   leastFavourable,
-  type NetworkEvidence,
 } from './findings/reachability.ts';
 export {
   decideSafeToStop,

@@ -47,7 +47,7 @@ describe('another cluster is noticed', () => {
     listings.listed(stats, identityOf(...after));
     const names = { before: 'east', after: after[0]?.name ?? 'east' };
     expect(seen).toEqual(isReplaced ? [names] : []);
-    expect(listings.noticedBy).toBe(isReplaced ? stats.id : undefined);
+    expect(listings.noticedBy).toBe(isReplaced ? stats.pollId : undefined);
   });
 });
 

@@ -4,7 +4,7 @@ import { type Api, type FailureReason, PROBLEMS } from '../../src/base/vocabular
 import { RequestError } from '../../src/cockroach/http/errors.ts';
 import type { CollectorState } from '../../src/exporter/observation.ts';
 import { pollProblems } from '../../src/exporter/poll-problems.ts';
-import { nodeProblems, readNodes } from '../../src/status/findings/node-problems.ts';
+import { nodeProblems, describeNodes } from '../../src/status/findings/node-problems.ts';
 import { toFindings } from '../../src/status/findings/problem.ts';
 import { rangeProblems } from '../../src/status/findings/range-problems.ts';
 import {
@@ -86,7 +86,7 @@ test('every finding that there is matches the golden file', async () => {
     doubt: undefined,
   };
   const issues = [
-    ...nodeProblems(readNodes(nodesResult(...nodes)), evidence, DEFAULT_THRESHOLDS),
+    ...nodeProblems(describeNodes(nodesResult(...nodes)), evidence, DEFAULT_THRESHOLDS),
     ...rangeProblems(problems),
     ...unreadNodes(unreadScan(3, { 2: 'timeout', 3: 'timeout' })),
     ...rangeProblems({
@@ -155,7 +155,7 @@ test('a problem of ranges is as old as the oldest of them', () => {
 });
 
 test('several nodes of one state are one problem, in the plural', () => {
-  const list = readNodes(
+  const list = describeNodes(
     nodesResult(node(1), ...[2, 3].map((id) => node(id, { livenessCode: 6 }))),
   );
   const [draining] = nodeProblems(list, UNREAD, DEFAULT_THRESHOLDS);
@@ -169,7 +169,7 @@ function textsOf(status: RangesStatus): readonly string[] {
 
 /** The nodes 1 to 3, of which the last one has this liveness. */
 function listNodes(livenessCode: number) {
-  return readNodes(nodesResult(node(1), node(2), node(3, { livenessCode }))).list;
+  return describeNodes(nodesResult(node(1), node(2), node(3, { livenessCode }))).list;
 }
 
 function quorumText(status: RangesStatus): string | undefined {

@@ -3,13 +3,13 @@ import { DEFAULT_THRESHOLDS } from '../../src/alerts/thresholds.ts';
 import {
   formatLiveNodes,
   nodeProblems,
-  readNodes,
+  describeNodes,
 } from '../../src/status/findings/node-problems.ts';
 import { toFindings } from '../../src/status/findings/problem.ts';
 import { node, type Node, nodesResult as result, UNREAD } from './results.ts';
 
 function problemsOf(...nodes: readonly Node[]) {
-  return nodeProblems(readNodes(result(...nodes)), UNREAD, DEFAULT_THRESHOLDS);
+  return nodeProblems(describeNodes(result(...nodes)), UNREAD, DEFAULT_THRESHOLDS);
 }
 
 function textsOf(...nodes: readonly Node[]): readonly string[] {
@@ -25,7 +25,7 @@ test('a node that counts as dead and writes its record has a problem of its own'
   const dead = { livenessCode: 1, isFresh: false };
   const listed = result(node(1), node(2), node(3), node(4, dead), node(5, { livenessCode: 5 }));
   const found = nodeProblems(
-    readNodes(listed, new Set(), new Set([4, 5])),
+    describeNodes(listed, new Set(), new Set([4, 5])),
     UNREAD,
     DEFAULT_THRESHOLDS,
   );
@@ -35,7 +35,7 @@ test('a node that counts as dead and writes its record has a problem of its own'
   ]);
   const [first] = found;
   expect(first?.next).toMatch(/^It runs, but heartbeats do not arrive .*Do not decommission it/);
-  expect(nodeProblems(readNodes(listed), UNREAD, DEFAULT_THRESHOLDS)[0]?.text).toBe(
+  expect(nodeProblems(describeNodes(listed), UNREAD, DEFAULT_THRESHOLDS)[0]?.text).toBe(
     'Node 4 is dead.',
   );
 });
@@ -43,7 +43,7 @@ test('a node that counts as dead and writes its record has a problem of its own'
 test('a list that cannot be read whole, and records without metrics, are problems', () => {
   const silent = node(2, { metrics: new Map() });
   const listed = { ...result(node(1), silent), unreadable: 1 };
-  const problems = nodeProblems(readNodes(listed), UNREAD, DEFAULT_THRESHOLDS);
+  const problems = nodeProblems(describeNodes(listed), UNREAD, DEFAULT_THRESHOLDS);
   expect(toFindings(problems, () => 0).map(({ level, text }) => [level, text])).toEqual([
     ['warning', '1 listed node could not be read.'],
     [
@@ -180,7 +180,7 @@ test.each([
   [601, { record_age: 600 }, ['warning']],
   [undefined, {}, []],
 ])('a stale record of %s s has with the limits %j the severities %j', (age, limits, levels) => {
-  const nodes = readNodes(result(node(1), node(2, silentSince(1000))));
+  const nodes = describeNodes(result(node(1), node(2, silentSince(1000))));
   const thresholds = { ...DEFAULT_THRESHOLDS, ...limits };
   const findings = toFindings(
     nodeProblems(nodes, UNREAD, thresholds, () => age),
@@ -190,7 +190,7 @@ test.each([
 });
 
 test('a cluster is described by its live nodes and the builds of those that are not dead', () => {
-  const status = readNodes(
+  const status = describeNodes(
     result(
       node(3, { tiers: [], buildTag: '' }),
       node(4, { livenessCode: 5, isFresh: false }),

@@ -3,7 +3,7 @@ import { type RangeProblem, REPORTED_PROBLEMS } from '../../src/base/vocabulary.
 import { DependenceCounter } from '../../src/collectors/ranges/dependence.ts';
 import type { RangesResult } from '../../src/collectors/ranges/scan-result.ts';
 import type { ProblemSummary } from '../../src/collectors/ranges/scan-result.ts';
-import { isDown, readNodes } from '../../src/status/findings/node-problems.ts';
+import { isDown, describeNodes } from '../../src/status/findings/node-problems.ts';
 import { readRanges } from '../../src/status/findings/range-status.ts';
 import { scannedNode } from '../collectors/ranges/cluster.ts';
 import { tableIndexOf } from '../collectors/ranges/table-index.ts';
@@ -76,7 +76,7 @@ describe('what depends on nodes', () => {
       node(4, { livenessCode: 6 }),
     );
     const result = scanned({ ...whole([[0, 0]]) }, [1, 2, 4]);
-    const down = readNodes(nodes).list.filter(isDown);
+    const down = describeNodes(nodes).list.filter(isDown);
     const ids = down.map(({ id }) => id);
     const { downSinceScan, dependent } = readRanges(result, undefined, ids);
     expect([downSinceScan, dependent]).toEqual([[2], undefined]);

@@ -4,6 +4,7 @@ import type { FailureReason } from '../../src/base/vocabulary.ts';
 import { RequestError } from '../../src/cockroach/http/errors.ts';
 import type { CloudResult } from '../../src/collectors/cloud/collector.ts';
 import type { CollectorResult } from '../../src/collectors/collector.ts';
+import type { NetworkResult } from '../../src/collectors/network/network-result.ts';
 import { nodes as nodesCollector, type NodesResult } from '../../src/collectors/nodes/collector.ts';
 import type { Poller } from '../../src/collectors/polling/poller.ts';
 import { LOADS, QUERIES } from '../../src/collectors/ranges/replica.ts';
@@ -148,6 +149,7 @@ export interface Results {
   readonly sessions?: SessionsResult;
   readonly cloud?: CloudResult;
   readonly sql?: SqlResult;
+  readonly network?: NetworkResult;
 }
 
 interface Polled {

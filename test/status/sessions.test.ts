@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_THRESHOLDS } from '../../src/alerts/thresholds.ts';
 import { formatDuration } from '../../src/base/format.ts';
-import { readNodes } from '../../src/status/findings/node-problems.ts';
+import { describeNodes } from '../../src/status/findings/node-problems.ts';
 import {
   missingSessions,
   readSessions,
@@ -45,7 +45,7 @@ describe('findings of sessions', () => {
   test('that are missing of a node which was live a moment ago are the first sign that it is down', () => {
     const status = readSessions(sessionsResult({}, [2]));
     const nextOf = (livenessCode: number) => {
-      const { list } = readNodes(nodesResult(node(1), node(2, { livenessCode })));
+      const { list } = describeNodes(nodesResult(node(1), node(2, { livenessCode })));
       return missingSessions(status, list).map(({ next }) => next);
     };
     expect(nextOf(3)).toEqual([

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { nodeKeys, storeKeys } from '#collectors';
-import type { AnyShape, KeyFilter } from '#json';
+import type { AnyShape, SelectedKeys } from '#json';
 import { PROTOCOL, RESPONSES, type ServerResponse } from './server-fields.ts';
 
 const INTRODUCTION = `# What the exporter reads
@@ -85,7 +85,7 @@ function writeProtocol(): string {
   return `## Headers, parameters and statuses\n\n${items.join('\n')}\n`;
 }
 
-function writeMetrics(kind: 'node' | 'store', { keys, prefixes }: KeyFilter): string {
+function writeMetrics(kind: 'node' | 'store', { keys, prefixes }: SelectedKeys): string {
   const names = [...keys, ...prefixes.map((prefix) => `${prefix}*`)].toSorted();
   const sent = new Set([
     ...captured[`${kind}_scalars`],

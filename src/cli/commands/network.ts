@@ -69,7 +69,7 @@ async function printNetwork(target: ClusterTarget, options: ListingOptions): Pro
   await listing.close({ unasked_nodes: unaskedNodes });
   // A node may have come up while the others were asked, or be in a state that is not known.
   const { nodes: listed } = await collectOnce(nodes, target);
-  const found = findUnreachable({ state: 'ok', result }, listed);
+  const found = findUnreachable(result, listed);
   if (found.answer === 'unreachable' && unaskedNodes.length > 0)
     note(describeUnheard(unaskedNodes, result));
   if ('reason' in found) note(found.reason);

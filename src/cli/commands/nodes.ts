@@ -18,13 +18,13 @@ import { copyNode, type ListedNode, network, nodeDetails, nodes } from '#collect
 import type { Infer } from '#json';
 import {
   compareScan,
+  type Connections,
   countsOf,
   decideSafeToStop,
   findUnreachable,
   findUnreachableSince,
   isOutside,
   leastFavourable,
-  type NetworkEvidence,
   youngestRecord,
 } from '#status';
 import { addClusterAction, type ClusterTarget, collectOnce } from '../cluster-target.ts';
@@ -213,8 +213,8 @@ async function findSafeNodes(
 }
 
 /** Whether the server lists no connections, which nodes may count. */
-function isCounted({ state, result }: NetworkEvidence): boolean {
-  return state === 'ok' && result?.checked === undefined;
+function isCounted(connections: NonNullable<Connections>): boolean {
+  return connections !== 'unread' && connections.checked === undefined;
 }
 
 /** A node that is not live in one of the lists is not: one of two URLs may repeat old responses. */
@@ -230,15 +230,18 @@ function worseStatuses(
 }
 
 /** Reads who reaches whom; one that fails proves nothing. */
-async function readConnections(target: ClusterTarget, firstUrl: number): Promise<NetworkEvidence> {
+async function readConnections(
+  target: ClusterTarget,
+  firstUrl: number,
+): Promise<NonNullable<Connections>> {
   try {
-    return { state: 'ok', result: await collectOnce(network, target, { firstUrl }) };
+    return await collectOnce(network, target, { firstUrl });
   } catch (error) {
     target.stats.signal.throwIfAborted();
     if (!(error instanceof RequestError)) throw error;
     const { cause, remedy } = diagnose(error, network, target.config, { hasWorked: true });
     note(`connections: ${cause}; ${remedy}`);
-    return { state: 'failing', result: undefined };
+    return 'unread';
   }
 }
 

@@ -13,8 +13,8 @@ export interface PollWarning {
 
 /** The deadline of one poll (or one command), and what the API clients have received for it. */
 export interface PollStats {
-  /** Of this poll alone. */
-  readonly id: symbol;
+  /** Another one for each poll. */
+  readonly pollId: symbol;
   /** Aborts when the poll's time is up or the process stops. */
   readonly signal: AbortSignal;
   /** How long the poll may still take, ms. */
@@ -40,7 +40,7 @@ export function createPollStats(
   leftMs: () => number = () => Infinity,
 ): PollStats {
   return {
-    id: Symbol('poll'),
+    pollId: Symbol('poll'),
     signal,
     leftMs,
     pages: 0,

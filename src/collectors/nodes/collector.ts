@@ -10,7 +10,7 @@ import {
   MAX_STORES,
   RequestError,
 } from '#cockroach';
-import type { KeyFilter } from '#json';
+import type { SelectedKeys } from '#json';
 import { cleanLabelValue, gauge, type SampleSet } from '#metrics';
 import { type CollectorResult, defineCollector, gaugeOf } from '../collector.ts';
 import {
@@ -241,7 +241,7 @@ export interface NodesResult extends CollectorResult {
   /** Number of listed nodes whose id could not be read; none where undefined. */
   readonly unreadable?: number;
   /** Metrics that the user wants exported under their own keys. */
-  readonly selected: KeyFilter;
+  readonly selected: SelectedKeys;
   /** Metrics that are read and that no node with a fresh record sends; undefined without one. */
   readonly unsentKeys?: UnsentKeys | undefined;
   /** The unsent keys that were sent before, or that the user has listed. */

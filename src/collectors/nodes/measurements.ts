@@ -1,4 +1,4 @@
-import type { KeyFilter } from '#json';
+import type { SelectedKeys } from '#json';
 import { type Family, gauge, type SampleSet, untyped } from '#metrics';
 import { JOB_KEYS, writeJobFailures } from './job-status.ts';
 import {
@@ -70,7 +70,7 @@ export const MEASUREMENT_FAMILIES: readonly Family[] = [
 ];
 
 /** Reads a list of keys, each exact or a prefix with a trailing `*`. */
-export function selectKeys(patterns: readonly string[]): KeyFilter {
+export function selectKeys(patterns: readonly string[]): SelectedKeys {
   const prefixes = patterns.filter((pattern) => pattern.endsWith('*'));
   return {
     keys: patterns.filter((pattern) => !prefixes.includes(pattern)),
@@ -78,12 +78,12 @@ export function selectKeys(patterns: readonly string[]): KeyFilter {
   };
 }
 
-function isSelected({ keys, prefixes }: KeyFilter, key: string): boolean {
+function isSelected({ keys, prefixes }: SelectedKeys, key: string): boolean {
   return keys.includes(key) || prefixes.some((prefix) => key.startsWith(prefix));
 }
 
 /** The metrics to read of a node: those of the families and the selected ones. */
-export function nodeKeys(selected: KeyFilter): KeyFilter {
+export function nodeKeys(selected: SelectedKeys): SelectedKeys {
   return {
     keys: [
       ...NODE_METRICS.map(({ key }) => key),
@@ -97,7 +97,7 @@ export function nodeKeys(selected: KeyFilter): KeyFilter {
 }
 
 /** The metrics to read of a store. */
-export function storeKeys({ keys, prefixes }: KeyFilter): KeyFilter {
+export function storeKeys({ keys, prefixes }: SelectedKeys): SelectedKeys {
   return { keys: [...STORE_METRICS.map(({ key }) => key), ...keys], prefixes };
 }
 
@@ -123,7 +123,7 @@ export function licenseExpiryOf({
 }
 
 /** Writes the samples of the metrics of a node and its stores, for nodes with a fresh record. */
-export function writeMeasurements(set: SampleSet, node: NodeRecord, selected: KeyFilter): void {
+export function writeMeasurements(set: SampleSet, node: NodeRecord, selected: SelectedKeys): void {
   const labels = { node_id: String(node.id) };
   const { metrics, stores } = node;
   writeKeyed(set, NODE_METRICS, labels, metrics);

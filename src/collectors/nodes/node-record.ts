@@ -3,7 +3,7 @@ import {
   array,
   type Infer,
   integer,
-  type KeyFilter,
+  type SelectedKeys,
   nameText,
   number,
   object,
@@ -16,7 +16,7 @@ import { CLOCK_OFFSET } from './node-families.ts';
 const netAddress = object({ address_field: nameText() });
 
 /** A node with some of its thousands of metrics. */
-export function nodeShape(nodeKeys: KeyFilter, storeKeys: KeyFilter) {
+export function nodeShape(nodeKeys: SelectedKeys, storeKeys: SelectedKeys) {
   return object({
     node_id: integer(),
     liveness_status: integer(),
@@ -41,7 +41,7 @@ export function nodeShape(nodeKeys: KeyFilter, storeKeys: KeyFilter) {
   });
 }
 
-const EVERY_KEY: KeyFilter = { keys: [], prefixes: [''] };
+const EVERY_KEY: SelectedKeys = { keys: [], prefixes: [''] };
 
 /** A node with all of its metrics, for the command `nodes`. */
 export const nodeDetails = object({

@@ -1,4 +1,4 @@
-import type { KeyFilter } from '#json';
+import type { SelectedKeys } from '#json';
 import { JOB_KEYS } from './job-status.ts';
 import { CERTIFICATE_PREFIX, LICENSE_KEYS, NODE_METRICS, STORE_METRICS } from './node-families.ts';
 import { CPU_KEYS, type ListedNode } from './node-record.ts';
@@ -54,7 +54,7 @@ export function isSent(all: readonly ListedNode[], key: string): boolean | undef
 /** Finds the metrics that are read and that none of the fresh records has. */
 export function findUnsent(
   all: readonly ListedNode[],
-  selected: KeyFilter,
+  selected: SelectedKeys,
 ): UnsentKeys | undefined {
   const fresh = all.filter(({ isFresh }) => isFresh);
   if (fresh.length === 0) return undefined;

@@ -71,7 +71,7 @@ export function runCollector<A extends Api, Options, State, Result extends Colle
   // 5 s to 40 s has read nodes of both, so it fails.
   const mayMixClusters = () => {
     const noticedBy = listings?.noticedBy;
-    const isReplaced = noticedBy !== before && noticedBy !== poll.id;
+    const isReplaced = noticedBy !== before && noticedBy !== poll.pollId;
     return isReplaced || listings?.alternation !== undefined;
   };
 

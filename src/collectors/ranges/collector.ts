@@ -1,8 +1,9 @@
 import { defineCollector } from '../collector.ts';
 import { assignLocalNode, assignNodes } from './assignment.ts';
 import { families } from './range-families.ts';
-import { logFailures, readNode, readNodes, SCAN, scanFailure } from './read-nodes.ts';
+import { replicaShape } from './replica.ts';
 import { writeSamples } from './samples.ts';
+import { logFailures, readNodeRanges, scanNodes, scanFailure } from './scan-nodes.ts';
 import type { RangesResult } from './scan-result.ts';
 import { OPTIONS, RangesState } from './scan-state.ts';
 import { RangeScan } from './scan.ts';
@@ -41,8 +42,13 @@ export const ranges = defineCollector({
         : await assignNodes(api, context);
     const scan = new RangeScan(context, assignment);
     const { toScan, toSkip, isAssigned } = assignment;
-    const reading = await readNodes(context, toScan, async (nodeId, firstUrl) =>
-      scan.commit(await readNode({ api, context, nodeId, firstUrl, isAssigned }, SCAN)),
+    const reading = await scanNodes(context, toScan, async (nodeId, firstUrl) =>
+      scan.commit(
+        await readNodeRanges(
+          { api, context, nodeId, firstUrl, isAssigned },
+          { shape: replicaShape },
+        ),
+      ),
     );
     if (reading.timedOut) context.limits.add('duration');
     logFailures(context, reading);

@@ -1,16 +1,18 @@
-import { interleave, type Ranked, TopList } from '../top-list.ts';
+import { interleave, StableRanking } from '../stable-ranking.ts';
 import { listedRange, type ReplicaSlice } from './problem-ranges.ts';
 import { NO_LEASE } from './replica.ts';
 import type { HotRange } from './scan-result.ts';
 
-interface HotEntry extends Ranked {
+interface HotEntry {
+  readonly id: number;
+  readonly value: number;
   readonly range: HotRange;
 }
 
 /** The lists of hot ranges, from scan to scan: those with most queries and those with most CPU. */
 export class HotRanges {
-  readonly #byQueries = new TopList<HotEntry>();
-  readonly #byCpu = new TopList<HotEntry>();
+  readonly #byQueries = new StableRanking<number, HotEntry>();
+  readonly #byCpu = new StableRanking<number, HotEntry>();
 
   /** Begins a scan, after which at most `length` ranges are listed by each measure. */
   begin(length: number): void {

@@ -5,9 +5,9 @@ import { forgetRanges, judgeClusterScan, judgePartialScan } from './cluster-scan
 import type { NodeReplicas } from './node-replicas.ts';
 import { NO_LIVE_REPLICA } from './problem-ranges.ts';
 import { MAX_NODE_ID, walk, type Work } from './range-map.ts';
-import type { ReadNodes } from './read-nodes.ts';
 import { QUERIES, WRITES } from './replica.ts';
 import { ticksOf } from './scan-clock.ts';
+import type { ScannedNodes } from './scan-nodes.ts';
 import type {
   ClusterScan,
   FailedNode,
@@ -102,7 +102,7 @@ export class RangeScan {
   }
 
   /** Ends a scan that publishes nothing. What its nodes showed is remembered all the same. */
-  async abandon({ nodes, failed }: ReadNodes): Promise<void> {
+  async abandon({ nodes, failed }: ScannedNodes): Promise<void> {
     await this.#committed;
     await forgetRanges(this.#context.state, this.#mayBeUnread(nodes, false));
     this.#listProblems(failed);

@@ -1,5 +1,5 @@
 import { sum } from '#base';
-import { interleave, type Ranked, rankItems, TopList } from '../top-list.ts';
+import { interleave, StableRanking } from '../stable-ranking.ts';
 import type { ReplicaSlice } from './problem-ranges.ts';
 import { NO_LEASE } from './replica.ts';
 import type { ShownTables, TableLoad } from './scan-result.ts';
@@ -13,9 +13,9 @@ const NO_LOAD: TableLoad = { ranges: 0, queries: 0, writes: 0, cpuNanos: 0 };
 export class TopTables {
   readonly #byLoad = (['queries', 'cpuNanos', 'ranges'] as const).map((measure) => ({
     measure,
-    list: new TopList<Ranked>(),
+    list: new StableRanking(),
   }));
-  readonly #byProblems = new TopList<Ranked>();
+  readonly #byProblems = new StableRanking();
   /** The loads of this scan by table id; 0 is for ranges outside of tables. */
   #loads = new Map<number, TableLoad>();
 
@@ -42,10 +42,10 @@ export class TopTables {
     const loads = this.#loads;
     const loaded = interleave(
       this.#byLoad.map(({ list, measure }) =>
-        rankItems(list, length, loads, (load, id) => (isTable(id) ? load[measure] : 0)),
+        list.rank(length, loads, (load, id) => (isTable(id) ? load[measure] : 0)),
       ),
     );
-    const worst = rankItems(this.#byProblems, length, problemsByTable, (counts, id) =>
+    const worst = this.#byProblems.rank(length, problemsByTable, (counts, id) =>
       isTable(id) ? sum(counts) : 0,
     );
     const shownLoads = sumByLabel(loads, loaded, (a, b) => ({

@@ -1,5 +1,5 @@
 import { cleanLabelValue } from '#metrics';
-import { interleave, type Ranked, rankItems, TopList } from '../top-list.ts';
+import { interleave, StableRanking } from '../stable-ranking.ts';
 import { addTally, createTally, type SessionTally, sizeOf } from './session.ts';
 
 /** An application and a user, as their labels show them, with a newline between them: no clean label value holds one. */
@@ -69,16 +69,16 @@ type ValueOf = (tally: SessionTally) => number;
 
 /** The pairs or users that have series of their own, from poll to poll: those with most sessions, and the first by other values. */
 export class ListedTallies {
-  readonly #bySessions = new TopList<Ranked<string>>();
+  readonly #bySessions = new StableRanking<string>();
   readonly #others: readonly {
-    readonly list: TopList<Ranked<string>>;
+    readonly list: StableRanking<string>;
     readonly valueOf: ValueOf;
   }[];
   /** The listed ones, the most important first, each with the number of polls since it last ranked high enough. */
   #lowPolls: ReadonlyMap<string, number> = new Map();
 
   constructor(others: readonly ValueOf[] = []) {
-    this.#others = others.map((valueOf) => ({ list: new TopList(), valueOf }));
+    this.#others = others.map((valueOf) => ({ list: new StableRanking(), valueOf }));
   }
 
   /**
@@ -89,11 +89,11 @@ export class ListedTallies {
     const candidates = [...tallies].filter(([id]) => splitPair(id)[0] !== OTHER);
     const share = Math.min(MAX_BY_RANKING, Math.floor(max / (1 + this.#others.length)));
     const byOthers = this.#others.flatMap(({ list, valueOf }) =>
-      rankItems(list, share, candidates, valueOf),
+      list.rank(share, candidates, valueOf),
     );
     const chosen = new Set(byOthers);
     const rest = candidates.filter(([id]) => !chosen.has(id));
-    for (const id of rankItems(this.#bySessions, max - chosen.size, rest, sizeOf)) chosen.add(id);
+    for (const id of this.#bySessions.rank(max - chosen.size, rest, sizeOf)) chosen.add(id);
     const high = this.#sort(candidates.filter(([id]) => chosen.has(id)));
     const staying = [...this.#lowPolls]
       .map(([id, lowPolls]) => [id, lowPolls + 1] as const)

@@ -15,7 +15,7 @@ export const PARTITION: Check = {
 
 function findPartition(evidence: Evidence): ReturnType<Check['find']> {
   const { network, nodes } = evidence;
-  const found = findUnreachable(network && { ...network, state: 'ok' }, nodes);
+  const found = findUnreachable(network, nodes);
   if (found.answer !== 'unreachable') return undefined;
   const { nodeIds } = found;
   const text = `${capitalize(found.reason)}.`;

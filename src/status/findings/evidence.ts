@@ -2,7 +2,7 @@ import type { Thresholds } from '#alerts';
 import type { JobsStatus, ListedNode, RangesResult, SessionsResult } from '#collectors';
 import type { WatchProblem } from '#exporter';
 import type { CertificateLives } from './certificate-lives.ts';
-import type { NetworkEvidence } from './reachability.ts';
+import type { Connections } from './reachability.ts';
 import type { DeadEvidence, Trends } from './safe-to-stop.ts';
 import type { ClusterView, LastKnownStatus, Problem } from './status.ts';
 
@@ -59,8 +59,8 @@ export interface Evidence extends Memory {
   readonly missingKeys: readonly string[];
   /** Unix time; 0 without one. */
   readonly lastBackupSeconds: number;
-  /** Undefined where the collector does not run. */
-  readonly network: NetworkEvidence | undefined;
+  /** By the last result, however the polls since then ended. */
+  readonly network: Connections;
   readonly ranges: RangesResult | undefined;
   readonly sessions: SessionsResult | undefined;
   readonly dead: DeadEvidence;

@@ -16,6 +16,7 @@ import { markFigures } from './node-figures.ts';
 import { nodeProblems } from './node-problems.ts';
 import { isProblem, toFindings } from './problem.ts';
 import { rangeProblems } from './range-problems.ts';
+import { isList } from './reachability.ts';
 import { missingSessions, sessionProblems } from './session-problems.ts';
 import type { ClusterReading, ClusterView, Problem } from './status.ts';
 import { unreadNodes } from './unread-nodes.ts';
@@ -110,7 +111,7 @@ function findProblems(evidence: Evidence): readonly Problem[] {
       view.nodes ? nodeProblems(view.nodes, dead, thresholds, readAges(evidence, wrongTime)) : [],
     ),
     // Without a list of connections the counts of the nodes tell who reaches whom.
-    ...from(network?.result?.checked === undefined ? 'nodes' : 'network', ofConnections),
+    ...from(isList(network) ? 'network' : 'nodes', ofConnections),
     ...from('nodes', [
       ...adviseDiskFirst(ofNodes),
       ...(wrongTime === undefined ? [] : [wrongTime]),

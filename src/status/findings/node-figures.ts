@@ -4,14 +4,14 @@ import type { JobsStatus, ListedNode, RangesResult } from '#collectors';
 import { describeAdding } from './dead-nodes.ts';
 import { countInPurgatory, freeShare, latencyOf, sumOfStores } from './node-metrics.ts';
 import type { NodeFigures, NodesStatus } from './node-status.ts';
-import type { NetworkEvidence } from './reachability.ts';
+import type { Connections } from './reachability.ts';
 import type { Finding, SqlLoad } from './status.ts';
 import { readVersions } from './versions.ts';
 
 /** What the figures of nodes follow from, beside their records. */
 interface FigureSources {
-  readonly network: NetworkEvidence | undefined;
-  readonly scan: RangesResult | undefined;
+  readonly network: Connections;
+  readonly ranges: RangesResult | undefined;
   readonly jobs: JobsStatus;
 }
 
@@ -22,7 +22,7 @@ export function addFigures(
   sources: FigureSources,
 ): NodesStatus {
   const byId = new Map(records.map((node) => [node.id, node]));
-  const unavailable = sources.scan?.summary?.problems.get('unavailable')?.ranges ?? 0;
+  const unavailable = sources.ranges?.summary?.problems.get('unavailable')?.ranges ?? 0;
   const obstacle = describeObstacle(records, unavailable);
   const list = status.list.map((node) => {
     const record = byId.get(node.id);
@@ -39,7 +39,7 @@ export function addFigures(
 
 function readFigures(node: ListedNode, sources: FigureSources): NodeFigures {
   // Without a current list nobody knows who reaches whom.
-  const network = sources.network?.state === 'ok' ? sources.network.result : undefined;
+  const network = sources.network === 'unread' ? undefined : sources.network;
   const { id, metrics, memoryBytes } = node;
   const cpuRatio = metrics.get('sys.cpu.combined.percent-normalized');
   const memoryRatio = ratio(metrics.get('sys.rss'), memoryBytes);

@@ -26,7 +26,7 @@ import type { Problem } from './status.ts';
 import { describeHeldUpgrade } from './versions.ts';
 
 /** The nodes for page and JSON; `retired` are those that are gone for good, `writing` those that count as dead and write records. */
-export function readNodes(
+export function describeNodes(
   { nodes, unreadable }: NodesResult,
   retired: ReadonlySet<number> = new Set(),
   writing: ReadonlySet<number> = new Set(),

@@ -6,9 +6,9 @@ import { findRetired } from './dead-nodes.ts';
 import type { Memory, Evidence } from './evidence.ts';
 import { readLastKnown } from './last-known.ts';
 import { addFigures, readSqlLoad } from './node-figures.ts';
-import { isDown, readNodes } from './node-problems.ts';
+import { isDown, describeNodes } from './node-problems.ts';
 import { readRanges } from './range-status.ts';
-import { readReachability } from './reachability.ts';
+import { type Connections, readReachability } from './reachability.ts';
 import { decideSafeToStop, readDeadEvidence, readStopEvidence } from './safe-to-stop.ts';
 import { checkScan, countsOf } from './scan-check.ts';
 import { readSessions } from './session-problems.ts';
@@ -25,19 +25,19 @@ export function observe(
   const { nodes: list = [], lastBackupSeconds = 0, missingKeys = [] } = listed ?? {};
   const scan = cluster.result(ranges);
   const { state } = collectors.find((collector) => collector.name === network.name) ?? {};
-  const connections = state && { state, result: cluster.result(network) };
-  const networkStatus = readReachability(connections, listed?.nodes);
+  const connections: Connections = state && (cluster.result(network) ?? 'unread');
+  const current = state === 'failing' ? 'unread' : connections;
   const tallies = cluster.result(sessions);
   const assistant = cluster.result(cloud);
-  const found = { nodes: listed, network: connections, ranges: scan };
+  const jobs = readJobs(list);
+  const found = { nodes: listed, network: current, ranges: scan, jobs };
   const stop = readStopEvidence(pollers, found, memory.scanProblems);
   const safeToStop = decideSafeToStop(stop);
   const dead = readDeadEvidence(stop, memory.trends);
   const fresh = list.filter(({ isFresh }) => isFresh);
-  const jobs = readJobs(list);
   const retired = findRetired(list, dead, nowMs);
-  const given = { network: connections, scan, jobs };
-  const nodesStatus = listed && addFigures(readNodes(listed, retired, memory.writing), list, given);
+  const nodesStatus =
+    listed && addFigures(describeNodes(listed, retired, memory.writing), list, found);
   const downNodes = nodesStatus?.list.filter(isDown).map(({ id }) => id);
   const scanCheck = scan && listed && checkScan(scan, countsOf(listed));
   return {
@@ -50,7 +50,7 @@ export function observe(
       isPolled: config.poll,
       apis,
       nodes: nodesStatus,
-      network: networkStatus,
+      network: readReachability(current, listed?.nodes),
       ranges: scan && readRanges(scan, cluster.result(tables), downNodes, scanCheck),
       safeToStop,
       sessions: tallies && readSessions(tallies),

@@ -1,15 +1,10 @@
 import { formatCount, formatCounted, formatNodes, plural, smallest } from '#base';
 import { livenessOf, REACHABLE } from '#cockroach';
-import { type Connection, type ListedNode, type NetworkResult, type Outcome } from '#collectors';
+import type { Connection, ListedNode, NetworkResult } from '#collectors';
 import type { ReachabilityStatus } from './status.ts';
 
-/** What the collector `network` knows. */
-export interface NetworkEvidence {
-  /** The state after its last poll. */
-  readonly state: Outcome['state'];
-  /** The last result; undefined while there is none that is young enough. */
-  readonly result: NetworkResult | undefined;
-}
+/** The result of the collector `network`; `unread` while there is none that is young enough, undefined where it does not run. */
+export type Connections = NetworkResult | 'unread' | undefined;
 
 /**
  * Whether all live nodes reach each other. `unreachable`: two of them do not. `unknown`: nobody can tell, for this reason.
@@ -28,14 +23,13 @@ export type Reachability =
 
 /**
  * Finds out whether live nodes reach each other: by the collector `network` where it has data to get, else by the unhealthy
- * connections that nodes count. `evidence` is undefined where the collector does not run, `nodes` while there is no current
- * list. The alert CrdbPartitionSuspected has the same conditions.
+ * connections that nodes count. `nodes` is undefined while there is no current list. The alert CrdbPartitionSuspected has the same conditions.
  */
 export function findUnreachable(
-  evidence: NetworkEvidence | undefined,
+  connections: Connections,
   nodes: readonly ListedNode[] | undefined,
 ): Reachability {
-  const found = findAmongLive(evidence, nodes);
+  const found = findAmongLive(connections, nodes);
   const unclear = nodes?.filter(isUnclear) ?? [];
   if ('reason' in found || unclear.length === 0) return found;
   const are = `${formatNodes(unclear.map(({ id }) => id))} ${plural(unclear.length, 'is', 'are')}`;
@@ -76,13 +70,12 @@ function isUnclear(node: ListedNode): boolean {
 }
 
 function findAmongLive(
-  evidence: NetworkEvidence | undefined,
+  result: Connections,
   nodes: readonly ListedNode[] | undefined,
 ): Reachability {
-  if (evidence === undefined) return compareCounts(nodes ?? [], 'enable the collector network');
-  const { state, result } = evidence;
+  if (result === undefined) return compareCounts(nodes ?? [], 'enable the collector network');
   const none = 'there is no current list of the connections between nodes';
-  if (state !== 'ok' || result === undefined) return { answer: 'unknown', reason: none };
+  if (result === 'unread') return { answer: 'unknown', reason: none };
   if (result.checked === undefined) return compareCounts(nodes ?? [], result.noData ?? CHECK_DRPC);
   if (result.unreachable.length > 0) return describeFailed(result);
   const unheard = findUnheard(result, nodes);
@@ -93,6 +86,11 @@ function findAmongLive(
   return result.checked
     ? { answer: 'reached' }
     : { answer: 'unknown', reason: 'no node is live by the list of nodes' };
+}
+
+/** Whether the server lists connections, which nodes may only count. */
+export function isList(connections: Connections): connections is NetworkResult {
+  return typeof connections === 'object' && connections.checked !== undefined;
 }
 
 /** Nodes that did not answer, before those whose responses say nothing. */
@@ -132,15 +130,15 @@ function findUnheard(
 
 /** The last result as page and JSON show it; undefined while neither connections nor nodes are known. */
 export function readReachability(
-  evidence: NetworkEvidence | undefined,
+  connections: Connections,
   nodes: readonly ListedNode[] | undefined,
 ): ReachabilityStatus | undefined {
-  if (evidence === undefined && nodes === undefined) return undefined;
-  const reachability = findUnreachable(evidence, nodes);
+  if (connections === undefined && nodes === undefined) return undefined;
+  const reachability = findUnreachable(connections, nodes);
   const { answer } = reachability;
   const found = 'reason' in reachability ? { answer, reason: reachability.reason } : { answer };
-  if (evidence?.state !== 'ok' || evidence.result?.checked === undefined) return found;
-  const { unreachable, maxPairs, unaskedNodes, slowest } = evidence.result;
+  if (!isList(connections)) return found;
+  const { unreachable, maxPairs, unaskedNodes, slowest } = connections;
   const pairs = unreachable.slice(0, maxPairs);
   return {
     ...found,

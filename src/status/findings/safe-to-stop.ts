@@ -19,9 +19,9 @@ import type {
 } from '#collectors';
 import { formatFirst } from './problem.ts';
 import {
+  type Connections,
   describeUnreadable,
   findUnreachable,
-  type NetworkEvidence,
   type Reachability,
 } from './reachability.ts';
 import type { Problem, SafeToStopStatus, StopDecision } from './status.ts';
@@ -82,7 +82,7 @@ export function readStopEvidence(
   pollers: readonly Poller[],
   found: {
     readonly nodes: NodesResult | undefined;
-    readonly network: NetworkEvidence | undefined;
+    readonly network: Connections;
     readonly ranges: RangesResult | undefined;
   },
   scanProblems: readonly Problem[],

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../src/base/clock.ts';
 import { inSlices } from '../../../src/base/time-slice.ts';
-import type { ApiRequest } from '../../../src/cockroach/api-request.ts';
+import type { ApiRequest } from '../../../src/cockroach/api-login.ts';
 import { ClusterApi } from '../../../src/cockroach/cluster-api.ts';
 import { RequestError } from '../../../src/cockroach/http/errors.ts';
 import {

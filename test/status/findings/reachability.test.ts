@@ -3,13 +3,13 @@ import type { NetworkResult } from '../../../src/collectors/network/network-resu
 import { PARTITION } from '../../../src/status/findings/check-network.ts';
 import { runChecks } from '../../../src/status/findings/check.ts';
 import {
+  type Connections,
   findUnreachable,
   findUnreachableSince,
   leastFavourable,
-  type NetworkEvidence,
   readReachability,
 } from '../../../src/status/findings/reachability.ts';
-import { node, type Node, nodesResult, observeAt, polledCluster } from '../results.ts';
+import { node, type Node, nodesResult, observeAt, polledCluster, pollersOf } from '../results.ts';
 
 /** Who reaches whom, by `1 -> 2` for each failed connection. */
 function connections(failed: readonly string[], more: Partial<NetworkResult> = {}): NetworkResult {
@@ -36,8 +36,6 @@ const NO_PEERS = {
   maxSeconds: undefined,
 };
 
-const ok = (result: NetworkResult) => ({ state: 'ok', result }) as const;
-
 describe('where each node lists its connections', () => {
   test.each([
     [[], 'reached', undefined],
@@ -59,7 +57,7 @@ describe('where each node lists its connections', () => {
       'nodes 1 and 4, 1 and 5, 2 and 4 do not reach each other, nor do 2 other pairs',
     ],
   ] as const)('failed connections %j: %s', (failed, answer, reason) => {
-    expect(findUnreachable(ok(connections(failed)), undefined)).toMatchObject({
+    expect(findUnreachable(connections(failed), undefined)).toMatchObject({
       answer,
       ...(reason && { reason }),
     });
@@ -87,23 +85,23 @@ describe('where each node lists its connections', () => {
     const peers = new Map(asked.map((id) => [id, NO_PEERS]));
     const result = connections(failed, { checked: unaskedNodes.length === 0, unaskedNodes, peers });
     const found = { answer: 'unreachable', reason, nodeIds };
-    expect(findUnreachable(ok(result), undefined)).toEqual(found);
+    expect(findUnreachable(result, undefined)).toEqual(found);
   });
 
   test('it is not known when a live node could not be asked, and a failed connection is known all the same', () => {
     const unasked = { checked: false, unaskedNodes: [2, 4] };
-    expect(findUnreachable(ok(connections([], unasked)), undefined)).toEqual({
+    expect(findUnreachable(connections([], unasked), undefined)).toEqual({
       answer: 'unknown',
       reason: 'nodes 2 and 4 did not tell which nodes they reach',
     });
-    const failed = findUnreachable(ok(connections(['1 -> 2'], unasked)), undefined);
+    const failed = findUnreachable(connections(['1 -> 2'], unasked), undefined);
     expect(failed.answer).toBe('unreachable');
   });
 
   test('it is not known of a node whose answer says nothing, with what to check', () => {
     const peers = new Map([1, 2].map((id) => [id, NO_PEERS]));
     const result = connections([], { checked: false, unaskedNodes: [1, 2, 3], peers });
-    expect(findUnreachable(ok(result), undefined)).toEqual({
+    expect(findUnreachable(result, undefined)).toEqual({
       answer: 'unknown',
       reason:
         'node 3 did not tell which nodes it reaches, and nodes 1 and 2 list no connections that can be read: check whether the servers use DRPC, whose connections some releases neither list nor count',
@@ -112,12 +110,12 @@ describe('where each node lists its connections', () => {
 
   test('it is not known where no node is live', () => {
     const none = connections([], { checked: false });
-    expect(findUnreachable(ok(none), undefined).answer).toBe('unknown');
+    expect(findUnreachable(none, undefined).answer).toBe('unknown');
   });
 
   test('it is not known of a node that has returned since the others were asked', () => {
     const peers = new Map([1, 2].map((id) => [id, NO_PEERS]));
-    const evidence = ok(connections([], { peers }));
+    const evidence = connections([], { peers });
     const [first, second] = [node(1), node(2)];
     const dead = [first, second, node(3, { livenessCode: 1 })];
     expect(findUnreachable(evidence, dead)).toEqual({ answer: 'reached' });
@@ -132,14 +130,12 @@ describe('where each node lists its connections', () => {
     const unknown = { answer: 'unknown', reason };
     // The counts of the nodes do not take its place.
     const nodes = [counting(1, 0, 4)];
-    expect(findUnreachable({ state: 'waiting', result: undefined }, nodes)).toEqual(unknown);
-    expect(findUnreachable({ state: 'failing', result: connections([]) }, nodes)).toEqual(unknown);
-    expect(findUnreachable({ state: 'ok', result: undefined }, nodes)).toEqual(unknown);
+    expect(findUnreachable('unread', nodes)).toEqual(unknown);
   });
 });
 
 describe('where there are no lists', () => {
-  const refused = ok(connections([], { checked: undefined, noData: 'refused' }));
+  const refused = connections([], { checked: undefined, noData: 'refused' });
 
   test.each([
     ['disabled', undefined],
@@ -193,27 +189,35 @@ describe('where there are no lists', () => {
 
 test('the finding is that of the last list, and of the counts only where there is none', () => {
   const apart = nodesResult(counting(1, 2, 0), counting(2, 0, 2));
-  const textOf = (network: NetworkEvidence | undefined) => {
+  const textOf = (network: Connections) => {
     const cluster = polledCluster({ pollers: [], isUp: true, results: { nodes: apart } });
     const evidence = { ...observeAt(0, cluster), network };
     return runChecks([PARTITION], evidence).map(({ text }) => text);
   };
   const failed = connections(['1 -> 2', '2 -> 1']);
   const sentence = 'Nodes 1 and 2 do not reach each other.';
-  expect(textOf(ok(failed))).toEqual([sentence]);
-  // While polls fail, the problem is that of the last one.
-  expect(textOf({ state: 'failing', result: failed })).toEqual([sentence]);
-  expect(textOf(ok(connections([])))).toEqual([]);
-  expect(textOf({ state: 'waiting', result: undefined })).toEqual([]);
+  expect(textOf(failed)).toEqual([sentence]);
+  expect(textOf(connections([]))).toEqual([]);
+  expect(textOf('unread')).toEqual([]);
   expect(textOf(undefined)).toEqual(['Node 1 does not reach all nodes that are up.']);
   // As the description of the alert.
   expect(PARTITION.next).toContain('Stop no node');
 });
 
+test('while polls fail, the finding is that of the last list, and who reaches whom is not known', async () => {
+  const results = { nodes: nodesResult(node(1), node(2)), network: connections(['1 -> 2']) };
+  const pollers = await pollersOf({ network: 'failing' });
+  const evidence = observeAt(0, polledCluster({ pollers, isUp: true, results }));
+  const [finding] = runChecks([PARTITION], evidence);
+  expect(finding?.text).toBe('Node 1 does not reach node 2.');
+  expect(evidence.view.network?.answer).toBe('unknown');
+  expect(evidence.view.safeToStop.answer).toBe('unknown');
+});
+
 test('page and JSON get the first pairs, the slowest one, and no text of a server', () => {
   const slowest = { nodeId: 1, peerId: 3, seconds: 0.08 };
   const result = connections(['1 -> 2', '2 -> 1'], { maxPairs: 1, slowest: [slowest] });
-  expect(readReachability(ok(result), undefined)).toEqual({
+  expect(readReachability(result, undefined)).toEqual({
     answer: 'unreachable',
     reason: 'nodes 1 and 2 do not reach each other',
     failed: [{ nodeId: 1, peerId: 2 }],
@@ -228,7 +232,7 @@ test('page and JSON get the first pairs, the slowest one, and no text of a serve
 test('neither a URL without a list nor a missing count hides what another one says, nor a state that is not known', () => {
   const live = [1, 2, 3].map((id) => node(id));
   const [hidden, failed] = [{ checked: undefined }, { checked: true }].map((more, at) =>
-    findUnreachable(ok(connections(at === 0 ? [] : ['1 -> 2'], more)), live),
+    findUnreachable(connections(at === 0 ? [] : ['1 -> 2'], more), live),
   );
   if (hidden === undefined || failed === undefined) throw new Error('no answer');
   expect(hidden).toMatchObject({ answer: 'unchecked' });
@@ -238,7 +242,7 @@ test('neither a URL without a list nor a missing count hides what another one sa
   ])
     expect(leastFavourable(both)).toMatchObject({ answer: 'unreachable' });
   const unclear = [...live, node(4, { livenessCode: 9 })];
-  const none = ok(connections([], { checked: undefined }));
+  const none = connections([], { checked: undefined });
   expect(findUnreachable(none, unclear)).toEqual({
     answer: 'unknown',
     reason: 'it is not known whether node 4 is live',

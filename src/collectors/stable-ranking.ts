@@ -1,5 +1,5 @@
 /** Something that may be on a list: a range, a table, an application. */
-export interface Ranked<Id extends number | string = number> {
+interface Ranked<Id> {
   readonly id: Id;
   readonly value: number;
 }
@@ -36,11 +36,14 @@ function rank<Entry extends Ranked<number | string>>(
  * `end`. A list of two that holds A with 100 and B with 50 takes C in place of B at once when C has more than 60, and in the
  * third scan in a row in which C has more than B.
  */
-export class TopList<Entry extends Ranked<number | string>> {
+export class StableRanking<
+  Id extends number | string = number,
+  Entry extends Ranked<Id> = Ranked<Id>,
+> {
   /** Ids of the entries on the list. */
-  #members: ReadonlySet<Entry['id']> = new Set();
+  #members: ReadonlySet<Id> = new Set();
   /** The number of scans in a row in which an entry was above the last of the list without getting in. */
-  #scansAbove: ReadonlyMap<Entry['id'], number> = new Map();
+  #scansAbove: ReadonlyMap<Id, number> = new Map();
   #length = 0;
   /** The entries of this scan that may get on the list: its members and the largest others, twice as many as it is long. */
   #added: Entry[] = [];
@@ -55,7 +58,7 @@ export class TopList<Entry extends Ranked<number | string>> {
   }
 
   /** Whether an entry of this value may get on the list. */
-  wants(id: Entry['id'], value: number): boolean {
+  wants(id: Id, value: number): boolean {
     return value > this.#minValue || this.#members.has(id);
   }
 
@@ -67,7 +70,7 @@ export class TopList<Entry extends Ranked<number | string>> {
 
   /** Keeps the members and the largest of the others, of two with the same id the larger one. */
   #cut(): void {
-    const seen = new Set<Entry['id']>();
+    const seen = new Set<Id>();
     let others = 0;
     this.#added = this.#added.toSorted(byValue).filter(({ id, value }) => {
       if (seen.has(id)) return false;
@@ -83,7 +86,7 @@ export class TopList<Entry extends Ranked<number | string>> {
   end(): readonly Entry[] {
     this.#cut();
     const before = this.#scansAbove;
-    const countsAsMember = (id: Entry['id']) =>
+    const countsAsMember = (id: Id) =>
       this.#members.has(id) || (before.get(id) ?? 0) + 1 >= MIN_SCANS_ABOVE;
     const ranked = rank(this.#added, countsAsMember);
     const list = ranked.slice(0, this.#length).toSorted(byValue);
@@ -94,21 +97,21 @@ export class TopList<Entry extends Ranked<number | string>> {
     this.#added = [];
     return list;
   }
-}
 
-/** One scan of a list of this length, by what is measured of each item; those with 0 get on no list. Returns the new ids. */
-export function rankItems<Id extends number | string, Item>(
-  list: TopList<Ranked<Id>>,
-  length: number,
-  items: Iterable<readonly [Id, Item]>,
-  measure: (item: Item, id: Id) => number,
-): readonly Id[] {
-  list.begin(length);
-  for (const [id, item] of items) {
-    const value = measure(item, id);
-    if (value > 0) list.add({ id, value });
+  /** One scan of these items by what is measured of each; those with 0 get on no list. Returns the ids of the new list. */
+  rank<Item>(
+    this: StableRanking<Id>,
+    length: number,
+    items: Iterable<readonly [Id, Item]>,
+    measure: (item: Item, id: Id) => number,
+  ): readonly Id[] {
+    this.begin(length);
+    for (const [id, item] of items) {
+      const value = measure(item, id);
+      if (value > 0) this.add({ id, value });
+    }
+    return this.end().map(({ id }) => id);
   }
-  return list.end().map(({ id }) => id);
 }
 
 /** Largest first, ties by id. */

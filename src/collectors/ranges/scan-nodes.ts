@@ -11,12 +11,11 @@ import {
 import type { Infer, ObjectShape, RecordBatch } from '#json';
 import { mostFrequent } from '../collector.ts';
 import { nameList, NodeReplicas, WrongNodeError } from './node-replicas.ts';
-import { replicaShape } from './replica.ts';
 import type { FailedNode, ScannedNode } from './scan-result.ts';
 import type { ScanContext } from './scan-state.ts';
 
 /** The nodes that were read and those that were not, by id. */
-export interface ReadNodes {
+export interface ScannedNodes {
   readonly nodes: readonly ScannedNode[];
   readonly failed: readonly FailedNode[];
   /** Whether the deadline ended the scan. */
@@ -28,11 +27,11 @@ export interface ReadNodes {
  * `firstUrl` differs between consecutive nodes and between consecutive scans of a node, so that a URL that is down does not
  * always fail the same ones.
  */
-export async function readNodes(
+export async function scanNodes(
   context: ScanContext,
   nodeIds: readonly number[],
   readAndCommit: (nodeId: number, firstUrl: number) => Promise<ScannedNode>,
-): Promise<ReadNodes> {
+): Promise<ScannedNodes> {
   const { state, signal, options, urls, scanProgress } = context;
   const { firstNodeId } = state;
   const order = [
@@ -98,7 +97,7 @@ function nextFirst(
 }
 
 /** Why too little was read to publish it: fewer than half of the nodes. */
-export function scanFailure({ nodes, failed }: ReadNodes): RequestError | undefined {
+export function scanFailure({ nodes, failed }: ScannedNodes): RequestError | undefined {
   const planned = nodes.length + failed.length;
   if (nodes.length * 2 >= planned) return undefined;
   const cause = mostFrequent(failed.map(({ failure }) => failure));
@@ -109,7 +108,7 @@ export function scanFailure({ nodes, failed }: ReadNodes): RequestError | undefi
 /** A scan that publishes is a success; what it lacks is logged and counted in crdb_range_scan_nodes. */
 export function logFailures(
   context: Pick<ScanContext, 'warnings'>,
-  { failed, timedOut }: ReadNodes,
+  { failed, timedOut }: ScannedNodes,
 ): void {
   for (const { nodeId, wasQueried, failure } of failed) {
     const isSilent = failure.reason === 'timeout';
@@ -147,9 +146,6 @@ export interface ElementReader<S extends ObjectShape> {
   readonly onPageEnd?: (() => Promise<void>) | undefined;
 }
 
-/** How a scan reads them. */
-export const SCAN: ElementReader<typeof replicaShape> = { shape: replicaShape };
-
 /** One node, and how to read it. */
 interface NodeRequest {
   readonly api: ClusterApi;
@@ -162,7 +158,7 @@ interface NodeRequest {
 }
 
 /** Reads ranges of one node. Rejects like the API. */
-export async function readNode<S extends ObjectShape>(
+export async function readNodeRanges<S extends ObjectShape>(
   request: NodeRequest,
   reader: ElementReader<S>,
 ): Promise<NodeReplicas> {

@@ -1,27 +1,25 @@
 import { describe, expect, test } from 'vitest';
-import { interleave, type Ranked, TopList } from '../../src/collectors/top-list.ts';
+import { interleave, StableRanking } from '../../src/collectors/stable-ranking.ts';
 
 const LENGTH = 2;
 
-type List = TopList<Ranked>;
-
 /** Values by id -> ids of the list. */
-function choose(list: List, values: Readonly<Record<number, number>>): readonly number[] {
+function choose(list: StableRanking, values: Readonly<Record<number, number>>): readonly number[] {
   list.begin(LENGTH);
   for (const [id, value] of Object.entries(values)) list.add({ id: Number(id), value });
   return list.end().map(({ id }) => id);
 }
 
 /** A list that has these entries. */
-function listOf(values: Readonly<Record<number, number>>): List {
-  const list: List = new TopList();
+function listOf(values: Readonly<Record<number, number>>): StableRanking {
+  const list = new StableRanking();
   choose(list, values);
   return list;
 }
 
 describe('a list with hysteresis', () => {
   test('begins with the largest entries, ties by id', () => {
-    expect(choose(new TopList(), { 1: 5, 2: 9, 3: 9, 4: 1 })).toEqual([2, 3]);
+    expect(choose(new StableRanking(), { 1: 5, 2: 9, 3: 9, 4: 1 })).toEqual([2, 3]);
   });
 
   test('keeps a member that is beaten by exactly 20 %, or not at all for three scans', () => {
@@ -37,13 +35,13 @@ describe('a list with hysteresis', () => {
   });
 
   test('adds a range at once that beats the last by more', () => {
-    const list: List = new TopList();
+    const list = new StableRanking();
     choose(list, { 1: 100, 2: 50 });
     expect(choose(list, { 1: 100, 2: 50, 3: 61 })).toEqual([1, 3]);
   });
 
   test('adds an entry that has been above the last for three scans', () => {
-    const list: List = new TopList();
+    const list = new StableRanking();
     choose(list, { 1: 100, 2: 50 });
     expect(choose(list, { 1: 100, 2: 50, 3: 55 })).toEqual([1, 2]);
     expect(choose(list, { 1: 100, 2: 50, 3: 55 })).toEqual([1, 2]);
@@ -51,7 +49,7 @@ describe('a list with hysteresis', () => {
   });
 
   test('makes an entry wait again once it was below the last', () => {
-    const list: List = new TopList();
+    const list = new StableRanking();
     choose(list, { 1: 100, 2: 50 });
     choose(list, { 1: 100, 2: 50, 3: 55 });
     choose(list, { 1: 100, 2: 50, 3: 45 });
@@ -61,7 +59,7 @@ describe('a list with hysteresis', () => {
   });
 
   test('lets entries wait beside as many larger ones that come and go', () => {
-    const list: List = new TopList();
+    const list = new StableRanking();
     choose(list, { 1: 100, 2: 50 });
     choose(list, { 1: 100, 2: 50, 3: 54, 4: 53, 5: 52, 6: 51 });
     choose(list, { 1: 100, 2: 50, 5: 52, 6: 51 });
@@ -69,13 +67,13 @@ describe('a list with hysteresis', () => {
   });
 
   test('is filled up with entries of 0, always the same ones', () => {
-    const list: List = new TopList();
+    const list = new StableRanking();
     expect(choose(list, { 5: 0, 6: 3, 7: 0, 8: 0, 9: 0 })).toEqual([6, 5]);
     expect(choose(list, { 1: 0, 2: 0, 3: 0, 4: 0, 5: 0, 6: 0, 7: 0 })).toEqual([5, 6]);
   });
 
   test('can be of length 0', () => {
-    const list: List = new TopList();
+    const list = new StableRanking();
     list.begin(0);
     list.add({ id: 1, value: 100 });
     expect(list.end()).toEqual([]);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { RequestError } from '../../../src/cockroach/http/errors.ts';
 import { ranges } from '../../../src/collectors/ranges/collector.ts';
-import { readNodes, type ReadNodes } from '../../../src/collectors/ranges/read-nodes.ts';
+import { scanNodes, type ScannedNodes } from '../../../src/collectors/ranges/scan-nodes.ts';
 import { contextOf, fakeCluster, pollRanges, replica, scannedNode } from './cluster.ts';
 
 function stateAt(firstNodeId = 0) {
@@ -19,7 +19,7 @@ interface Run {
   readonly broken?: readonly number[];
 }
 
-interface Ran extends ReadNodes {
+interface Ran extends ScannedNodes {
   readonly begun: readonly number[];
   readonly urls: readonly number[];
   readonly progress: readonly string[];
@@ -38,7 +38,7 @@ async function run(given: Run): Promise<Ran> {
     urls: 3,
     scanProgress: (done: number, planned: number) => progress.push(`${done}/${planned}`),
   };
-  const result = await readNodes(context, given.nodeIds, async (nodeId, firstUrl) => {
+  const result = await scanNodes(context, given.nodeIds, async (nodeId, firstUrl) => {
     begun.push(nodeId);
     urls.push(firstUrl);
     if (begun.length === cutAfter) {
