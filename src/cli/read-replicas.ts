@@ -21,10 +21,8 @@ import {
   RangeScan,
   readNodeRanges,
   scanNodes,
-  recordOf,
   type ReplicaDetails,
   replicaDetails,
-  tablesOf,
 } from '#collectors';
 import { type ClusterConfig, collectorOptions } from '#config';
 import { describeWithoutProblems, keySpaceOf, sumOfStores } from '#status';
@@ -126,8 +124,7 @@ export async function readRanges(
         advance();
         // A server that ignores the parameter lists all ranges.
         if (rangeIds?.includes(element.desc.range_id ?? 0) === false) return;
-        const replica = scannedOf(element);
-        node.add(recordOf(replica), 0, tablesOf(replica));
+        node.addReplica(scannedOf(element));
         onReplica(toReplica(element, names));
       },
     };

@@ -13,7 +13,6 @@ import { ClusterIdentity, nodeIdentity, NodeListings } from './identity.ts';
 import {
   assertWithin,
   ELEMENT_LIMITS,
-  MAX_NODES,
   offsetEnvelope,
   type RangeRoute,
   readNumberedPages,
@@ -79,7 +78,7 @@ export class ClusterApi {
         onHeaders: (response) => void ({ dateMs } = response),
         onElement(node) {
           identity.add(typed(nodeIdentity, node));
-          assertWithin(stats, 'nodes', 'nodes', identity.processes.size, MAX_NODES);
+          assertWithin(stats, 'nodes', 'nodes', identity.processes.size, 'nodes');
           request.onNode(typed(request.shape, node), dateMs);
         },
       });
@@ -213,7 +212,7 @@ export class ClusterApi {
         onElement: (session) => request.onSession(session, dateMs),
       });
       for (const { node_id: nodeId = 0 } of envelope.errors) failedNodes.add(nodeId);
-      assertWithin(stats, 'sessions', 'nodes with errors', failedNodes.size, MAX_NODES);
+      assertWithin(stats, 'sessions', 'nodes with errors', failedNodes.size, 'nodes');
       internalPrefix = envelope.internal_app_name_prefix ?? internalPrefix;
       await request.onPageEnd?.();
       return { next: envelope.next, failedNodes, elements };

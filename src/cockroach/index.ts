@@ -47,12 +47,6 @@ export { ClusterIdentity, nodeIdentity } from './identity.ts';
 export { assertOneCluster, listNodes, type NodeList } from './list-nodes.ts';
 export {
   assertWithin,
-  MAX_CLIENT_HOSTS,
-  MAX_NODE_REPLICAS,
-  MAX_NODE_STORES,
-  MAX_NODE_VALUES,
-  MAX_NODES,
-  MAX_STORES,
   offsetEnvelope,
   type RangeRoute,
   sessionsEnvelope,

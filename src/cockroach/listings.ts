@@ -120,27 +120,28 @@ function endless(stats: PollStats, message: string): RequestError {
 
 /** The largest size of an element of a listing: the largest honest one (a node with many stores, a table with many grants) has half a megabyte. */
 export const ELEMENT_LIMITS = { maxElementBytes: 16 * 1024 * 1024, maxDepth: 64 };
-/** Nodes of a cluster, also those that sessions, errors and ranges name. */
-export const MAX_NODES = 10_000;
-/** Stores of all nodes together. */
-export const MAX_STORES = 50_000;
-/** Stores of one node. */
-export const MAX_NODE_STORES = 1_000;
-/** Replicas of one node. */
-export const MAX_NODE_REPLICAS = 2_000_000;
-/** Values of all nodes and stores: a hundred for each of 5,000 nodes, or all metrics of 140 nodes. */
-export const MAX_NODE_VALUES = 500_000;
-/** Distinct hosts of clients, counted for each node. */
-export const MAX_CLIENT_HOSTS = 100_000;
+const MAX_COUNTS = {
+  /** Of a cluster, also those that sessions, errors and ranges name. */
+  nodes: 10_000,
+  /** Of all nodes together. */
+  stores: 50_000,
+  storesOfNode: 1_000,
+  replicasOfNode: 2_000_000,
+  /** Of all nodes and stores: a hundred for each of 5,000 nodes, or all metrics of 140 nodes. */
+  values: 500_000,
+  /** Distinct ones, counted for each node. */
+  clientHosts: 100_000,
+};
 
-/** Throws when a response holds more of a kind (`nodes`) than any cluster has; `what` is the response (`sessions`). */
+/** Throws when a response holds more of a kind than any cluster has; `what` is the response (`sessions`), `kind` says what is counted. */
 export function assertWithin(
   { limits }: Pick<PollStats, 'limits'>,
   what: string,
   kind: string,
   count: number,
-  max: number,
+  limit: keyof typeof MAX_COUNTS,
 ): void {
+  const max = MAX_COUNTS[limit];
   if (count <= max) return;
   limits.add('items');
   throw new RequestError('limit', `${what}: more than ${max} ${kind}`, { limit: 'items' });

@@ -10,7 +10,7 @@ import {
   string,
 } from '#json';
 import type { PollStats } from './http/poll-stats.ts';
-import { assertWithin, MAX_NODES } from './listings.ts';
+import { assertWithin } from './listings.ts';
 import { isId } from './node.ts';
 import type { MessageReader } from './protobuf/index.ts';
 import {
@@ -91,7 +91,7 @@ export function connectivityPage<Peer>(
   const element = object({ peers: record(peer) });
   const takeNode = (id: number, peers: ReadonlyMap<string, Peer>): void => {
     if (!isId(id)) return;
-    assertWithin(stats, 'connectivity', 'peers of one node', peers.size, MAX_NODES);
+    assertWithin(stats, 'connectivity', 'peers of one node', peers.size, 'nodes');
     onNode(id, peers);
   };
   /** Reads a Connectivity, which is the map of its peers. */

@@ -5,9 +5,7 @@ export {
   assistantShape,
   cloud,
   type CloudResult,
-  HEALTHS,
   noAssistant,
-  STATUSES,
 } from './cloud/collector.ts';
 export {
   type Collector,
@@ -23,16 +21,8 @@ export type { Connection, NetworkResult } from './network/network-result.ts';
 export { peerShape } from './network/peers.ts';
 export { type ListedNode, nodeInfoLabels, nodes, type NodesResult } from './nodes/collector.ts';
 export { type JobsStatus, readJobs } from './nodes/job-status.ts';
-export { INSPECT_ISSUES } from './nodes/node-families.ts';
-export {
-  certificateKey,
-  certificateOf,
-  licenseExpiryOf,
-  nodeKeys,
-  storeKeys,
-} from './nodes/measurements.ts';
+export { nodeKeys, storeKeys } from './nodes/measurements.ts';
 export { copyNode, nodeDetails, nodeShape } from './nodes/node-record.ts';
-export { isSent } from './nodes/sent-keys.ts';
 export type { Outcome, PollFailure } from './polling/outcome.ts';
 export { Poller, type PollerOptions } from './polling/poller.ts';
 export {
@@ -49,7 +39,6 @@ export type { NodeReplicas } from './ranges/node-replicas.ts';
 export { RangeMap, type Work } from './ranges/range-map.ts';
 export { readNodeRanges, scanNodes } from './ranges/scan-nodes.ts';
 export { type ReplicaDetails, replicaDetails } from './ranges/replica-details.ts';
-export { recordOf, tablesOf } from './ranges/replica-record.ts';
 export { LEASE_KINDS, leaseKindOf, LOADS, QUERIES, replicaShape } from './ranges/replica.ts';
 export {
   labelOfTable,
@@ -73,7 +62,6 @@ export { RangeScan } from './ranges/scan.ts';
 export { pairOf } from './sessions/applications.ts';
 export { sessions, type SessionsResult } from './sessions/collector.ts';
 export {
-  isClosed,
   QUERY_PHASES,
   readSession,
   retriesOf,

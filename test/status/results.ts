@@ -6,6 +6,7 @@ import type { CloudResult } from '../../src/collectors/cloud/collector.ts';
 import type { CollectorResult } from '../../src/collectors/collector.ts';
 import type { NetworkResult } from '../../src/collectors/network/network-result.ts';
 import { nodes as nodesCollector, type NodesResult } from '../../src/collectors/nodes/collector.ts';
+import { readExpiries } from '../../src/collectors/nodes/node-record.ts';
 import type { Poller } from '../../src/collectors/polling/poller.ts';
 import { LOADS, QUERIES } from '../../src/collectors/ranges/replica.ts';
 import type { ClusterScan, RangesResult } from '../../src/collectors/ranges/scan-result.ts';
@@ -28,6 +29,7 @@ export type Node = NodesResult['nodes'][number];
 
 /** A live node. */
 export function node(id: number, more: Partial<Node> = {}): Node {
+  const { metrics = new Map([['sql.conns', 5]]), updatedSeconds = 1_700_000_100 } = more;
   return {
     id,
     livenessCode: 3,
@@ -38,10 +40,11 @@ export function node(id: number, more: Partial<Node> = {}): Node {
     clusterName: '',
     tiers: [{ key: 'region', value: 'us-east1' }],
     startedSeconds: 1_700_000_000,
-    updatedSeconds: 1_700_000_100,
+    updatedSeconds,
     cpus: 4,
     memoryBytes: 1,
-    metrics: new Map([['sql.conns', 5]]),
+    metrics,
+    ...readExpiries(metrics, updatedSeconds),
     stores: new Map(),
     isFresh: true,
     ...more,

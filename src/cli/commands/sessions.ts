@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { formatAge, formatBytes, formatCount, formatNodes, toTime } from '#base';
 import {
-  isClosed,
   pairOf,
   QUERY_PHASES,
   readSession,
@@ -112,9 +111,9 @@ async function printSessions(target: ClusterTarget, options: Options): Promise<n
         advance();
         listed += 1;
         seesOthers ||= element.username !== ownName;
-        // Old servers list closed sessions whatever the request specifies.
-        if (isClosed(element)) return;
-        const session = toSession(element, dateMs ?? nowMs);
+        const figures = readSession(element, dateMs ?? nowMs);
+        if (figures === undefined) return;
+        const session = toSession(element, figures);
         if (isWanted(session, options)) listing.add(session);
       },
       onPageEnd: () => listing.drained(),
@@ -150,10 +149,12 @@ function isWanted(session: Session, { user, application, olderThan }: Options): 
   return Math.max(transaction ?? 0, query ?? 0) > olderThan;
 }
 
-/** A session as JSON: names of the API, ages as in the metrics. `nowMs` is for servers that send no time. */
-function toSession(element: Infer<ReturnType<typeof sessionDetails>>, nowMs: number) {
+/** A session as JSON: names of the API, ages as in the metrics. */
+function toSession(
+  element: Infer<ReturnType<typeof sessionDetails>>,
+  open: NonNullable<ReturnType<typeof readSession>>,
+) {
   const { active_queries: queries, active_txn: transaction, ...others } = element;
-  const open = readSession(element, nowMs);
   return {
     ...others,
     id: toHex(element.id),

@@ -27,8 +27,8 @@ export const assistantDetails = object({
   last_error: string(),
 });
 
-export const STATUSES = ['pending', 'running', 'deleting', 'failed', 'other'] as const;
-export const HEALTHS = ['not_computed', 'healthy', 'unavailable', 'unknown', 'other'] as const;
+const STATUSES = ['pending', 'running', 'deleting', 'failed', 'other'] as const;
+const HEALTHS = ['not_computed', 'healthy', 'unavailable', 'unknown', 'other'] as const;
 
 const families = {
   exists: gauge({
@@ -84,8 +84,9 @@ interface Assistant {
   readonly id: string;
   readonly clusterId: string;
   readonly region: string;
-  /** Lower case, as `running`. */
+  /** One of STATUSES. */
   readonly status: string;
+  /** One of HEALTHS. */
   readonly health: string;
   readonly createdMs: number | undefined;
   readonly updatedMs: number | undefined;
@@ -136,8 +137,8 @@ export const cloud = defineCollector({
       id,
       clusterId: clean(found.cluster_id),
       region: clean(found.deployed_region),
-      status,
-      health: clean(found.health).toLowerCase(),
+      status: oneOf(STATUSES, status),
+      health: oneOf(HEALTHS, clean(found.health).toLowerCase()),
       createdMs: found.created_at,
       updatedMs: found.updated_at,
       statusSinceMs: state.seen.sinceMs,
@@ -154,7 +155,6 @@ export const cloud = defineCollector({
       set.set(families.statusSince, {}, statusSinceMs / 1000);
     }
     set.set(families.exists, {}, assistant === undefined ? 0 : 1);
-    // An empty status counts as `other`.
     set.states(families.status, {}, 'status', STATUSES, assistant?.status);
     set.states(families.health, {}, 'health', HEALTHS, assistant?.health);
   },
@@ -163,6 +163,11 @@ export const cloud = defineCollector({
 /** Valid JSON of another kind, as an error with status 200, is no assistant. */
 export function noAssistant(): RequestError {
   return new RequestError('decode', 'assistant: the response names no assistant');
+}
+
+/** `other` for a value that this exporter does not know, also for an empty one. */
+function oneOf(known: readonly string[], value: string): string {
+  return known.includes(value) ? value : 'other';
 }
 
 function clean(text = ''): string {

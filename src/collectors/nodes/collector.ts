@@ -6,8 +6,6 @@ import {
   freshnessOf,
   livenessOf,
   LocalityReader,
-  MAX_NODE_VALUES,
-  MAX_STORES,
   RequestError,
 } from '#cockroach';
 import type { SelectedKeys } from '#json';
@@ -182,9 +180,9 @@ export const nodes = defineCollector({
         if (node.id <= 0) return;
         byId.set(node.id, node);
         stores += node.stores.size;
-        assertWithin(context, 'nodes', 'stores', stores, MAX_STORES);
+        assertWithin(context, 'nodes', 'stores', stores, 'stores');
         for (const { size } of [node.metrics, ...node.stores.values()]) values += size;
-        assertWithin(context, 'nodes', 'values', values, MAX_NODE_VALUES);
+        assertWithin(context, 'nodes', 'values', values, 'values');
       },
     });
     if (localities.isCut) context.limits.add('items');

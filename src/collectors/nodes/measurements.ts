@@ -15,9 +15,6 @@ import { CPU_KEYS, type NodeRecord } from './node-record.ts';
 // Writes the metrics of nodes with fresh records: those of the table in node-families.ts, and here those that need a calculation
 // (license, certificates) or that the user chose.
 
-/** The sum of the times of all SQL users: two that expire in 2026 make 2082. */
-const CLIENT_CERTIFICATES = `${CERTIFICATE_PREFIX}client`;
-
 const families = {
   licenseExpiry: gauge({
     ...NODE,
@@ -101,41 +98,19 @@ export function storeKeys({ keys, prefixes }: SelectedKeys): SelectedKeys {
   return { keys: [...STORE_METRICS.map(({ key }) => key), ...keys], prefixes };
 }
 
-/** The certificate whose expiry has this key, as `node` or `ca`; undefined for other keys, and for the sum of the clients. */
-export function certificateOf(key: string): string | undefined {
-  const isOne = key.startsWith(CERTIFICATE_PREFIX) && key !== CLIENT_CERTIFICATES;
-  return isOne ? key.slice(CERTIFICATE_PREFIX.length) : undefined;
-}
-
-/** The key of the expiry of the certificate with this name. */
-export function certificateKey(name: string): string {
-  return CERTIFICATE_PREFIX + name;
-}
-
-/** When the license expires, Unix time in seconds; undefined without one. */
-export function licenseExpiryOf({
-  metrics,
-  updatedSeconds,
-}: Pick<NodeRecord, 'metrics' | 'updatedSeconds'>): number | undefined {
-  const [untilExpiry] = LICENSE_KEYS.flatMap((key) => metrics.get(key) ?? []);
-  // 0 seconds mean that there is no license; an expired one has less.
-  return untilExpiry ? updatedSeconds + untilExpiry : undefined;
-}
-
 /** Writes the samples of the metrics of a node and its stores, for nodes with a fresh record. */
 export function writeMeasurements(set: SampleSet, node: NodeRecord, selected: SelectedKeys): void {
   const labels = { node_id: String(node.id) };
   const { metrics, stores } = node;
   writeKeyed(set, NODE_METRICS, labels, metrics);
-  set.set(families.licenseExpiry, labels, licenseExpiryOf(node));
+  set.set(families.licenseExpiry, labels, node.licenseExpirySeconds);
   const license = metrics.get(LICENSE_KEY);
   if (license !== undefined) set.set(families.licenseInstalled, labels, license === 0 ? 0 : 1);
   writeJobFailures(set, node);
+  for (const [certificate, expirySeconds] of node.certificates) {
+    set.set(families.certificateExpiry, { ...labels, certificate }, expirySeconds || undefined);
+  }
   for (const [key, value] of metrics) {
-    const certificate = certificateOf(key);
-    // 0 means that the node has no such certificate.
-    if (certificate !== undefined && value !== 0)
-      set.set(families.certificateExpiry, { ...labels, certificate }, value);
     if (isSelected(selected, key)) set.set(families.nodeMetric, { ...labels, key }, value);
   }
   for (const [storeId, values] of stores) {

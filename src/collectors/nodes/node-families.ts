@@ -23,9 +23,6 @@ export const LICENSE_KEYS = [LICENSE_KEY, 'seconds_until_enterprise_license_expi
 /** The keys of all certificates of a node begin so. */
 export const CERTIFICATE_PREFIX = 'security.certificate.expiration.';
 
-/** Counts what a job of INSPECT finds. */
-export const INSPECT_ISSUES = 'jobs.inspect.issues_found';
-
 export const COUNTER_NOTES =
   'Counts since the start of the node and is updated every 10 s: use rate windows of 2 m and more.';
 
@@ -148,7 +145,7 @@ export const NODE_METRICS: readonly KeyedSeries[] = [
     help: 'Retries of changefeeds of the node after an error.',
     notes: 'A changefeed that only retries shows no lag.',
   }),
-  keyed(NODE, INSPECT_ISSUES, 'crdb_node_inspect_issues_total', {
+  keyed(NODE, 'jobs.inspect.issues_found', 'crdb_node_inspect_issues_total', {
     help: 'Inconsistencies of data that INSPECT found on the node.',
     notes:
       'Above 0: data is inconsistent. A job that is tried again may count one twice; errors of the check itself count, too.',

@@ -11,7 +11,7 @@ import {
   selected,
 } from '#json';
 import { cleanLabelValue } from '#metrics';
-import { CLOCK_OFFSET } from './node-families.ts';
+import { CERTIFICATE_PREFIX, CLOCK_OFFSET, LICENSE_KEYS } from './node-families.ts';
 
 const netAddress = object({ address_field: nameText() });
 
@@ -82,6 +82,10 @@ export interface ListedNode {
   readonly cpus: number | undefined;
   readonly memoryBytes: number | undefined;
   readonly metrics: ReadonlyMap<string, number>;
+  /** When the license expires, Unix time; undefined without one. */
+  readonly licenseExpirySeconds: number | undefined;
+  /** When each certificate expires, Unix time, by its name, as `node` or `ca`; 0 where the node has none. */
+  readonly certificates: ReadonlyMap<string, number>;
   /** The metrics of each store, by its id. */
   readonly stores: ReadonlyMap<string, ReadonlyMap<string, number>>;
 }
@@ -112,7 +116,29 @@ export function copyNode(
     cpus: positive(node.num_vcpus) ?? usableCpus(node.metrics, positive(node.num_cpus)),
     memoryBytes: positive(node.total_system_memory),
     metrics: withoutEmptyMean(node.metrics),
+    ...readExpiries(node.metrics, updatedSeconds),
     stores: node.store_metrics,
+  };
+}
+
+/** The sum of the times of all SQL users: two that expire in 2026 make 2082. */
+const CLIENT_CERTIFICATES = `${CERTIFICATE_PREFIX}client`;
+
+/** When license and certificates expire, by the metrics of a record of this time. */
+export function readExpiries(
+  metrics: ReadonlyMap<string, number>,
+  updatedSeconds: number,
+): Pick<NodeRecord, 'licenseExpirySeconds' | 'certificates'> {
+  const [untilExpiry] = LICENSE_KEYS.flatMap((key) => metrics.get(key) ?? []);
+  const certificates = [...metrics].flatMap(([key, seconds]) =>
+    key.startsWith(CERTIFICATE_PREFIX) && key !== CLIENT_CERTIFICATES
+      ? [[key.slice(CERTIFICATE_PREFIX.length), seconds] as const]
+      : [],
+  );
+  return {
+    // 0 seconds mean that there is no license; an expired one has less.
+    licenseExpirySeconds: untilExpiry ? updatedSeconds + untilExpiry : undefined,
+    certificates: new Map(certificates),
   };
 }
 

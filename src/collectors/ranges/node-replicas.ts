@@ -3,7 +3,7 @@ import { isId, RequestError } from '#cockroach';
 import type { RecordBatch } from '#json';
 import { nameKey } from './key-space.ts';
 import { MAX_RANGE_ID } from './range-map.ts';
-import { type RangeTables, SLOT, TableReader } from './replica-record.ts';
+import { type RangeTables, recordOf, SLOT, TableReader, tablesOf } from './replica-record.ts';
 import {
   countProblems,
   CPU_NANOS,
@@ -11,6 +11,7 @@ import {
   LOADS,
   QUERIES,
   QUERY_RATE_BOUNDS,
+  type Replica,
   ReplicaColumns,
   WRITES,
 } from './replica.ts';
@@ -79,22 +80,27 @@ export class NodeReplicas {
     return this.#stores.size;
   }
 
-  /** Adds elements that were read with `replicaShape`. Throws like `add`. */
+  /** Adds elements that were read with `replicaShape`. Throws when another node has answered. */
   addBatch(batch: RecordBatch): void {
     const { numbers, slots } = batch;
     let { first } = batch;
     for (let left = batch.count; left > 0; left -= 1) {
       this.#tables.read(batch, first);
-      this.add(numbers, first, this.#tables);
+      this.#add(numbers, first, this.#tables);
       first += slots;
     }
+  }
+
+  /** Adds a replica that was read as an object. Throws like `addBatch`. */
+  addReplica(replica: Replica): void {
+    this.#add(recordOf(replica), 0, tablesOf(replica));
   }
 
   /**
    * Adds the element whose record begins at a place of `record`, unless it lacks an id. Throws when another node has
    * answered.
    */
-  add(record: Float64Array, first: number, tables: RangeTables): void {
+  #add(record: Float64Array, first: number, tables: RangeTables): void {
     const nodeId = record[first + SLOT.nodeId];
     const storeId = record[first + SLOT.storeId];
     const rangeId = record[first + SLOT.rangeId];

@@ -3,8 +3,6 @@ import {
   assertWithin,
   type ClusterApi,
   failureOf,
-  MAX_NODE_REPLICAS,
-  MAX_NODE_STORES,
   type RangeRoute,
   RequestError,
 } from '#cockroach';
@@ -189,8 +187,8 @@ async function readByRoute<S extends ObjectShape>(
   const node = new NodeReplicas(nodeId, route === 'local', isAssigned);
   let pages = 0;
   const assertSize = (): void => {
-    assertWithin(context, name, 'replicas', node.elements, MAX_NODE_REPLICAS);
-    assertWithin(context, name, 'stores', node.stores, MAX_NODE_STORES);
+    assertWithin(context, name, 'replicas', node.elements, 'replicasOfNode');
+    assertWithin(context, name, 'stores', node.stores, 'storesOfNode');
   };
   await api.nodeRanges(context, {
     nodeId,

@@ -1,5 +1,5 @@
 import { inSlices, PROBLEMS, type RangeProblem } from '#base';
-import { addWarning, assertWithin, type ClusterApi, MAX_STORES, RequestError } from '#cockroach';
+import { addWarning, assertWithin, type ClusterApi, RequestError } from '#cockroach';
 import type { Assignment } from './assignment.ts';
 import { forgetRanges, judgeClusterScan, judgePartialScan } from './cluster-scan.ts';
 import type { NodeReplicas } from './node-replicas.ts';
@@ -63,7 +63,7 @@ export class RangeScan {
   /** Takes over a node that was read to its end. Rejects when its stores or ranges do not fit; none of it counts then. */
   async commit(node: NodeReplicas): Promise<ScannedNode> {
     this.#stores += node.stores;
-    assertWithin(this.#context, 'ranges', 'stores', this.#stores, MAX_STORES);
+    assertWithin(this.#context, 'ranges', 'stores', this.#stores, 'stores');
     const { state, options } = this.#context;
     const { totals } = node;
     if (options.route === 'local') state.localNodeId = totals.nodeId;

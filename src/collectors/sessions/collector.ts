@@ -1,12 +1,5 @@
 import type { OptionSpecs, OptionValues } from '#base';
-import {
-  assertWithin,
-  type ClusterApi,
-  listNodes,
-  MAX_CLIENT_HOSTS,
-  MAX_NODES,
-  RequestError,
-} from '#cockroach';
+import { assertWithin, type ClusterApi, listNodes, RequestError } from '#cockroach';
 import { formatValue } from '#metrics';
 import { defineCollector, type CollectorPoll, type CollectorResult } from '../collector.ts';
 import {
@@ -33,7 +26,6 @@ import {
   addTally,
   createTally,
   hostOf,
-  isClosed,
   type NodeTally,
   readSession,
   SESSION_STATES,
@@ -216,10 +208,10 @@ async function countSessions(
       const { node_id: nodeId = 0, application_name: application = '' } = element;
       if (nodeId <= 0) return;
       answered.add(nodeId);
-      assertWithin(context, 'sessions', 'nodes', answered.size, MAX_NODES);
-      if (isClosed(element)) return;
+      assertWithin(context, 'sessions', 'nodes', answered.size, 'nodes');
       if (!options.include_internal && application.startsWith(state.internalPrefix)) return;
       const session = readSession(element, dateMs ?? nowMs);
+      if (session === undefined) return;
       const node = nodes.get(nodeId) ?? { ...createTally(), clientHosts: 0 };
       nodes.set(nodeId, node);
       addTally(node, session);
@@ -227,7 +219,7 @@ async function countSessions(
       if (host !== '' && !hosts.has(`${nodeId} ${host}`)) {
         hosts.add(`${nodeId} ${host}`);
         node.clientHosts += 1;
-        assertWithin(context, 'sessions', 'client hosts', hosts.size, MAX_CLIENT_HOSTS);
+        assertWithin(context, 'sessions', 'client hosts', hosts.size, 'clientHosts');
       }
       countAge(byAge, session.ageSeconds);
       for (const age of session.queryAges) countAge(queriesByAge, age);

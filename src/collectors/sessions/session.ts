@@ -142,13 +142,12 @@ export function sizeOf(tally: SessionTally): number {
 
 const CLOSED = 1;
 
-/** Old servers list recently closed sessions although the request excludes them. */
-export function isClosed({ status, end }: Pick<SessionElement, 'status' | 'end'>): boolean {
-  return status === CLOSED || end !== undefined;
-}
-
-/** The figures of one session, which sums add up. `nowMs` is the clock of the server, for starts without elapsed time. */
+/**
+ * The figures of one session, which sums add up; undefined for one that is closed, which old servers list although the request excludes
+ * it. `nowMs` is the clock of the server, for starts without elapsed time.
+ */
 export function readSession(session: Omit<SessionElement, 'client_address'>, nowMs: number) {
+  if (session.status === CLOSED || session.end !== undefined) return undefined;
   const { active_queries: queries, active_txn: txn, start, alloc_bytes: allocBytes = 0 } = session;
   // Not from `status`: old servers send none, and it does not distinguish these states.
   const idleState = txn === undefined ? 'idle' : 'idle_in_transaction';

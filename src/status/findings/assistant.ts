@@ -1,20 +1,15 @@
 import { formatDuration, toTime } from '#base';
-import { type CloudResult, HEALTHS, STATUSES } from '#collectors';
+import type { CloudResult } from '#collectors';
 import type { AssistantStatus, Problem } from './status.ts';
 
 export function readAssistant({ assistant }: CloudResult): AssistantStatus {
   return {
     exists: assistant !== undefined,
-    status: stateOf(STATUSES, assistant?.status),
-    health: stateOf(HEALTHS, assistant?.health),
+    status: assistant?.status,
+    health: assistant?.health,
     region: assistant?.region,
     statusSince: toTime(assistant?.statusSinceMs),
   };
-}
-
-/** `other` for a value that this exporter does not know, as on /metrics. */
-function stateOf(known: readonly string[], state: string | undefined): string | undefined {
-  return state === undefined || known.includes(state) ? state : 'other';
 }
 
 /** An assistant is provisioned or deleted within minutes; one that takes longer is stuck. */

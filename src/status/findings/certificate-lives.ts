@@ -1,4 +1,4 @@
-import { certificateKey, certificateOf, isSent, type ListedNode } from '#collectors';
+import type { ListedNode } from '#collectors';
 
 /** The earliest expiry of a certificate of the nodes, and how long it lives where a renewal was seen. Seconds. */
 interface CertificateLife {
@@ -20,7 +20,10 @@ export function followCertificates(
     const longest = expiry > last ? Math.max(life, expiry - nowMs / 1000) : life;
     return [name, { expiry, life: longest > 0 ? longest : undefined }] as const;
   });
-  const stillSent = [...before].filter(([name]) => isSent(nodes, certificateKey(name)) !== false);
+  const fresh = nodes.filter(({ isFresh }) => isFresh);
+  const stillSent = [...before].filter(
+    ([name]) => fresh.length === 0 || fresh.some(({ certificates }) => certificates.has(name)),
+  );
   return new Map([...stillSent, ...lives]);
 }
 
@@ -35,12 +38,10 @@ export interface Expiry {
 /** When each certificate expires first. */
 export function readExpiries(nodes: readonly ListedNode[]): readonly Expiry[] {
   const first = new Map<string, Expiry>();
-  for (const { id, isFresh, metrics } of nodes) {
+  for (const { id, isFresh, certificates } of nodes) {
     if (!isFresh) continue;
-    for (const [key, expiry] of metrics) {
-      const name = certificateOf(key);
-      // 0 means that the node has no such certificate.
-      if (name === undefined || expiry === 0) continue;
+    for (const [name, expiry] of certificates) {
+      if (expiry === 0) continue;
       const known = first.get(name);
       if (known === undefined || expiry < known.expiry)
         first.set(name, { name, expiry, nodeIds: [id] });

@@ -1,7 +1,9 @@
 import { formatCount, formatDuration, formatList, formatNodes, plural, sum, toTime } from '#base';
-import { INSPECT_ISSUES } from '#collectors';
 import { CERTIFICATES } from './certificates.ts';
 import type { Check } from './check.ts';
+
+/** Counts what a job of INSPECT finds. */
+const INSPECT_ISSUES = 'jobs.inspect.issues_found';
 
 /** Conditions of the nodes together and of their jobs that are more than one figure over a limit. */
 export const CLUSTER_CHECKS: readonly Check[] = [

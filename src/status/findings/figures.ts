@@ -6,7 +6,6 @@ import {
   formatPercent,
   ratio,
 } from '#base';
-import { licenseExpiryOf } from '#collectors';
 import { clockOffsets } from './check-clocks.ts';
 import { type Figure, ofCluster, ofNodes, ofStores } from './find-figures.ts';
 import {
@@ -181,7 +180,7 @@ export const FIGURES: Readonly<Record<'nodes' | 'ranges' | 'sessions', readonly 
       alert: 'CrdbLicenseExpiring',
       read: ofCluster(
         ({ fresh, clusterMs }) =>
-          Math.min(...fresh.flatMap((node) => licenseExpiryOf(node) ?? [])) - clusterMs / 1000,
+          Math.min(...fresh.flatMap((node) => node.licenseExpirySeconds ?? [])) - clusterMs / 1000,
       ),
       side: 'below',
       limit: 'license_days',
