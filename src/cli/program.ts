@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Command, CommanderError } from 'commander';
-import { findNearest, quoteArgument, readBuild, sourceStack } from '#base';
+import { findNearest, readBuild, sourceStack } from '#base';
 import { ConfigError, type Environment, UsageError } from '#config';
 import { canScan } from '#json';
 import { type CommandContext, CommandError, EXIT, type Sleep, usageError } from './command.ts';
@@ -166,11 +166,8 @@ function rejectUnknownCommand(args: readonly string[]): void {
       (arg, index) => NAMES.includes(arg) && !TAKES_NAME.test(args[index - 1] ?? ''),
     );
     if (commandIndex === -1) return;
-    const [command = '', ...operands] = args.slice(commandIndex);
-    const rewritten = [command, ...args.slice(0, commandIndex), ...operands]
-      .map(quoteArgument)
-      .join(' ');
-    throw usageError(`options follow the command: crdb-exporter ${rewritten}`);
+    // Without the options: a value may be a secret.
+    throw usageError(`options follow the command: crdb-exporter ${args[commandIndex]} [options]`);
   }
   const nearest = findNearest(word, names);
   const hint = nearest === undefined ? 'see crdb-exporter --help' : `did you mean ${nearest}?`;
@@ -212,9 +209,9 @@ async function createProgram(args: readonly string[], context: CommandContext): 
   return program;
 }
 
-/** An error of commander; of `--name=value`, which it takes for one name, without the value, which may be a secret. */
+/** An error of commander; of `--name=value` and `-pvalue`, which it takes for names, without the value, which may be a secret. */
 function describeUsage(text: string, commands: readonly Command[]): string {
-  const [found, name = ''] = /(?<=unknown option ')(--[^=']+)=.*'/s.exec(text) ?? [];
+  const [found, name = ''] = /(?<=unknown option ')(--[^=']+(?==)|-[^-']).+'/su.exec(text) ?? [];
   if (found === undefined) return text;
   const options = commands.flatMap((command) => command.options.map(({ long }) => long ?? ''));
   const nearest = findNearest(name, options);
