@@ -12,6 +12,7 @@ export { readQueries } from './query-problems.ts';
 export {
   isForeignHost,
   readParameters,
+  refusesRepeated,
   type Route,
   send,
   sendJson,

@@ -12,6 +12,7 @@ import {
   isForeignHost,
   logChanges,
   readParameters,
+  refusesRepeated,
   type Route,
   send,
   sendJson,
@@ -77,6 +78,7 @@ function createRoutes(source: StatusSource): readonly Route[] {
     {
       path: '/',
       handle(request, response) {
+        if (refusesRepeated(response, 'cluster')) return;
         const cluster = readParameters(request).get('cluster') ?? undefined;
         const clusters = source.clusters();
         if (cluster !== undefined && !clusters.some(({ name }) => name === cluster)) {

@@ -28,6 +28,15 @@ describe('the status page', () => {
   );
 });
 
+test('the page of two clusters at once is refused', async () => {
+  const { url } = await startPolledOrchard();
+  const { status, text } = await fetchPath(url, '/?cluster=orchard&cluster=other');
+  expect({ status, text }).toEqual({
+    status: 400,
+    text: 'the parameter cluster is there more than once\n',
+  });
+});
+
 /** The headers that a route chooses. */
 function chosen({ headers }: ReceivedResponse): Readonly<Record<string, unknown>> {
   const others = ['date', 'connection', 'content-length', 'transfer-encoding'];

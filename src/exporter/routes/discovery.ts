@@ -5,6 +5,7 @@ import { nodeInfoLabels, nodes } from '#collectors';
 import type { Observation } from '../observation.ts';
 import {
   readParameters,
+  refusesRepeated,
   type Route,
   sendJson,
   sendText,
@@ -43,15 +44,12 @@ export function createDiscoveryRoutes(clusters: () => readonly Observation[]): r
  * or its first poll has failed an interval ago. A cluster whose polls fail later keeps its last list.
  */
 function sendNodes(clusters: readonly Observation[], response: ServerResponse): void {
+  if (refusesRepeated(response, 'cluster', 'port')) return;
   const parameters = readParameters(response.req);
-  const [name = null, ...otherNames] = parameters.getAll('cluster');
+  const name = parameters.get('cluster');
   const port = parameters.get('port') ?? DEFAULT_PORT;
   if (!/^[1-9][0-9]{0,4}$/.test(port) || Number(port) > MAX_PORT) {
     sendText(response, 400, `port is a number from 1 to ${MAX_PORT}\n`);
-    return;
-  }
-  if (otherNames.length > 0) {
-    sendText(response, 400, 'the parameter cluster is there more than once\n');
     return;
   }
   const chosen = clusters.filter((cluster) =>

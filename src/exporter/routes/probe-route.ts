@@ -3,7 +3,13 @@ import { renderFamilies } from '#metrics';
 import type { Cluster } from '../cluster.ts';
 import { measureCluster } from '../measure-cluster.ts';
 import { chooseCollectors, sendExposition } from './metrics.ts';
-import { readParameters, sendText, sendBusy, sendUnknownCluster } from './respond.ts';
+import {
+  readParameters,
+  refusesRepeated,
+  sendText,
+  sendBusy,
+  sendUnknownCluster,
+} from './respond.ts';
 
 /** The outcomes that belong to a probe. */
 const OUTCOME = /^crdb_(?:up$|exporter_(?:collector_|series$))/;
@@ -59,11 +65,11 @@ export function createProbe(clusters: () => readonly Cluster[], maxWaits: number
 /** The cluster and the names of the collectors that the request asks for; undefined when it was answered with an error. */
 function readRequest(clusters: readonly Cluster[], response: ServerResponse) {
   const request = response.req;
-  const [wanted = '', ...others] = readParameters(request).getAll('cluster');
-  if (wanted === '' || others.length > 0) {
+  if (refusesRepeated(response, 'cluster')) return undefined;
+  const wanted = readParameters(request).get('cluster') ?? '';
+  if (wanted === '') {
     const names = clusters.map(({ name }) => name).join(', ');
-    const fault = wanted === '' ? 'missing' : 'there more than once';
-    const text = `the parameter cluster is ${fault}: /probe?cluster=NAME; configured clusters: ${names}\n`;
+    const text = `the parameter cluster is missing: /probe?cluster=NAME; configured clusters: ${names}\n`;
     sendText(response, 400, text);
     return undefined;
   }

@@ -82,6 +82,15 @@ export function sendText(
   send(response, [Buffer.from(text)], { ...TEXT_HEADERS, ...headers });
 }
 
+/** Sends 400 where one of these parameters is there more than once; returns whether it did. */
+export function refusesRepeated(response: ServerResponse, ...names: readonly string[]): boolean {
+  const parameters = readParameters(response.req);
+  const repeated = names.find((name) => parameters.getAll(name).length > 1);
+  if (repeated === undefined) return false;
+  sendText(response, 400, `the parameter ${repeated} is there more than once\n`);
+  return true;
+}
+
 /** 404 with the names of the configured clusters. */
 export function sendUnknownCluster(
   response: ServerResponse,

@@ -182,6 +182,7 @@ describe('/sd/nodes', () => {
     ['?cluster=nobody', 404, 'unknown cluster; configured clusters: a, b\n'],
     ['?cluster=b', 503, 'the nodes of b are not known at present\n'],
     ['?cluster=a&cluster=b', 400, 'the parameter cluster is there more than once\n'],
+    ['?port=1&port=2', 400, 'the parameter port is there more than once\n'],
     ['?port=0', 400, port],
     ['?port=65536', 400, port],
     ['?port=8080/metrics', 400, port],

@@ -143,11 +143,7 @@ describe('/probe', () => {
   test.each([
     ['', 400, 'is missing: /probe?cluster=NAME; configured clusters: sim\n'],
     ['?cluster=', 400, 'is missing: /probe?cluster=NAME; configured clusters: sim\n'],
-    [
-      '?cluster=sim&cluster=sim',
-      400,
-      'is there more than once: /probe?cluster=NAME; configured clusters: sim\n',
-    ],
+    ['?cluster=sim&cluster=sim', 400, 'the parameter cluster is there more than once\n'],
     ['?cluster=127.0.0.1:26257', 404, 'unknown cluster; configured clusters: sim\n'],
     [
       '?cluster=sim&collect[]=nonsense',
