@@ -32,9 +32,11 @@ export function formatBytes(bytes: number): string {
   return `${formatNumber(bytes / 1024 ** unit)} ${SIZE_UNITS[unit]}`;
 }
 
-/** `45 %`. */
+/** `45 %`; `<1 %` of what is not 0, `>99 %` of what is not whole. */
 export function formatPercent(ratio: number): string {
-  return `${Math.round(ratio * 100)} %`;
+  const percent = Math.round(ratio * 100);
+  if (percent === 0 && ratio > 0) return '<1 %';
+  return percent === 100 && ratio < 1 ? '>99 %' : `${percent} %`;
 }
 
 /** An age in its two largest units, for a table: `3h12m`, `41s`, `300ms`. */

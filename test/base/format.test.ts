@@ -59,8 +59,14 @@ test('numbers are grouped, and only small ones have decimals', () => {
   expect(numbers.map(formatNumber).join(' ')).toBe(
     '0 0 0.042 0.26 1 1.1 4.1 13 -0.26 1,234,568 NaN',
   );
-  expect(formatPercent(0.456)).toBe('46 %');
   expect(formatCount(1_234_567)).toBe('1,234,567');
+});
+
+test('a percentage is rounded, but what is begun is not 0 % and what is unfinished not 100 %', () => {
+  const ratios = [0, 1e-9, 0.0049, 0.005, 0.456, 0.994, 0.996, 0.999999, 1, 1.004, 1.5];
+  expect(ratios.map(formatPercent).join(', ')).toBe(
+    '0 %, <1 %, <1 %, 1 %, 46 %, 99 %, >99 %, >99 %, 100 %, 100 %, 150 %',
+  );
 });
 
 test('numbers of all sizes are written as the format of American English has them', () => {
