@@ -79,6 +79,11 @@ export function toTimestamp(milliseconds: number): string | undefined {
   return Number.isNaN(time.getTime()) ? undefined : time.toISOString();
 }
 
+/** `2026-11-21 14:02:11 UTC` of an RFC 3339 time, for people. */
+export function formatTime(at: string): string {
+  return `${at.slice(0, 10)} ${at.slice(11, 19)} UTC`;
+}
+
 /** The same RFC 3339 time after the wall clock was set ahead by this many milliseconds, or back. */
 export function moveTime(time: string, byMs: number): string {
   return toTimestamp(Date.parse(time) + byMs) ?? time;

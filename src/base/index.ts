@@ -27,6 +27,7 @@ export {
   formatRanges,
   formatTable,
   formatTables,
+  formatTime,
   messageOf,
   moveTime,
   plural,

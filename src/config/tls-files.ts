@@ -1,5 +1,5 @@
 import type { KeyObject, X509Certificate } from 'node:crypto';
-import { messageOf } from '#base';
+import { formatTime, messageOf } from '#base';
 import type { Reporter } from './document.ts';
 import { readTextFile } from './files.ts';
 import type { ClusterApiConfig } from './keys-and-flags.ts';
@@ -47,7 +47,7 @@ export async function readIdentity(values: TlsFiles, reporter: Reporter) {
   /** When the first of the certificates expires, ms since the epoch. */
   const notAfterMs = Math.min(...certificates.value.map(({ validTo }) => Date.parse(validTo)));
   if (notAfterMs < Date.now()) {
-    const when = new Date(notAfterMs).toISOString();
+    const when = formatTime(new Date(notAfterMs).toISOString());
     reporter.warn(`the certificate expired at ${when}: renew it`, certificates.key);
   }
   return {

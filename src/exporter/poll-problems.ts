@@ -5,6 +5,7 @@ import {
   formatCount,
   formatDuration,
   formatList,
+  formatTime,
   plural,
   quoteArgument,
   toTime,
@@ -235,8 +236,9 @@ function describeFailure(failing: CauseGroup, cluster: string, isApiDown: boolea
 
 /** When a refused login is tried again; empty where none was refused. */
 function describeNextLogin({ nextLoginMs }: RequestError): string {
-  if (nextLoginMs === undefined) return '';
-  return ` The next login is at ${toTime(nextLoginMs)}, later ones after up to 30 minutes; at once when the password file changes or after a reload (SIGHUP, POST /-/reload).`;
+  const at = toTime(nextLoginMs);
+  if (at === undefined) return '';
+  return ` The next login is at ${formatTime(at)}, later ones after up to 30 minutes; at once when the password file changes or after a reload (SIGHUP, POST /-/reload).`;
 }
 
 /** The warnings of the last polls, for the log: what they mean for users has problems of its own. */

@@ -123,15 +123,15 @@ describe('a refused login', () => {
       return findRefusal(exporter);
     };
     const first = await nextLogin(
-      'The next login is at 2026-11-28T12:01:00.000Z, later ones after up to 30 minutes; at once when the password file changes or after a reload (SIGHUP, POST /-/reload).',
+      'The next login is at 2026-11-28 12:01:00 UTC, later ones after up to 30 minutes; at once when the password file changes or after a reload (SIGHUP, POST /-/reload).',
     );
     minutes = 1;
-    const second = await nextLogin('2026-11-28T12:03:00.000Z');
+    const second = await nextLogin('2026-11-28 12:03:00 UTC');
     minutes = 3;
-    await nextLogin('2026-11-28T12:07:00.000Z');
+    await nextLogin('2026-11-28 12:07:00 UTC');
     expect(second).toMatchObject({ key: first?.key, since: first?.since });
     expect(exporter.log().match(/level=warn/g)).toHaveLength(1);
-    expect(exporter.log()).toContain('The next login is at 2026-11-28T12:01:00.000Z');
+    expect(exporter.log()).toContain('The next login is at 2026-11-28 12:01:00 UTC');
     // The end of the pause is enough: nobody has changed anything here.
     fault.remove();
     minutes = 7;

@@ -1,4 +1,4 @@
-import { formatDuration, type Severity } from '#base';
+import { formatDuration, formatTime, type Severity } from '#base';
 import type { Status } from '../findings/status.ts';
 
 /** Markup that is safe to send: every value from outside was escaped when it was inserted. */
@@ -50,11 +50,6 @@ export function relativeTime(at: string, nowMs: number): Html {
   return html`<time datetime="${at}" title="${formatTime(at)}"
     >${formatDuration(Math.round(seconds))}</time
   >`;
-}
-
-/** `2026-11-21 14:02:11 UTC`. */
-export function formatTime(at: string): string {
-  return `${at.slice(0, 10)} ${at.slice(11, 19)} UTC`;
 }
 
 /** A share as a bar beside its number. */

@@ -1,12 +1,18 @@
 import { type AlertName, waitSeconds } from '#alerts';
-import { type FailureReason, formatDuration, formatList, SEVERITIES, type Severity } from '#base';
+import {
+  type FailureReason,
+  formatDuration,
+  formatList,
+  formatTime,
+  SEVERITIES,
+  type Severity,
+} from '#base';
 import { completeCommand } from '../commands.ts';
 import { formatLiveNodes } from '../findings/node-problems.ts';
 import { isProblem } from '../findings/problem.ts';
 import { countByProblem, OUTAGES } from '../findings/range-problems.ts';
 import type { ClusterStatus, CollectorStatus, Finding, Status } from '../findings/status.ts';
 import {
-  formatTime,
   frame,
   html,
   type Html,

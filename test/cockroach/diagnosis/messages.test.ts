@@ -117,7 +117,7 @@ function normalize(text: string): string {
       // Either collector may have polled last.
       .replace(/failure was: \w+ at/, 'failure was: nodes at')
       // On a busy machine the URL has been tried again before the first poll ended.
-      .replace(/The next login is at \S+Z,/, 'The next login is at TIME,')
+      .replace(/The next login is at \S+ \S+ UTC,/, 'The next login is at TIME,')
       .replace(/others are used: \w+ at/, 'others are used: login at')
   );
 }
