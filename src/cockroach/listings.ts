@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { array, integer, nameText, object, optional, raw } from '#json';
 import { RequestError } from './http/errors.ts';
 import type { PollStats } from './http/poll-stats.ts';
@@ -71,8 +72,9 @@ export async function readNumberedPages(
 /**
  * Pages by limit and start (sessions): `readPage` resolves to the response's `next`, the nodes that it names in `errors`,
  * and the number of its elements. The length of a page proves nothing: servers may cap it below the limit. Real servers
- * send `next` for ever, so the end is also the same token again, or one that leaves only failed nodes. A page that has
- * elements and the same token is the first one again, as of a proxy that drops `start`: they would be counted twice.
+ * send `next` for ever, so the end is also the same token again, or one that leaves only failed nodes. Any other token that
+ * comes again begins the listing again, as of a proxy that drops `start`: its elements would be counted twice. Nodes without
+ * sessions give one empty page, after which a token ends the listing: a second one brings nothing, and nor will the next.
  */
 export async function readTokenPages(
   stats: PollStats,
@@ -84,6 +86,9 @@ export async function readTokenPages(
   }>,
 ): Promise<void> {
   let start: string | undefined;
+  let wasEmpty = false;
+  /** Hashes, as a server may send tokens of any length. */
+  const seen = new Set<string>();
   for (let pages = 1; ; pages += 1) {
     const { next, failedNodes, elements } = await readPage(start);
     if (next === undefined || next === null || next === '') return;
@@ -92,8 +97,15 @@ export async function readTokenPages(
     }
     if (leavesOnlyFailedNodes(next, failedNodes)) return;
     if (next === start && elements === 0) return;
-    if (next === start) throw endless(stats, `${what}: \`next\` stays the same`);
+    const hashed = hash('sha256', next);
+    if (seen.has(hashed)) throw endless(stats, `${what}: \`next\` repeats`);
+    const isEmpty = elements === 0;
+    if (isEmpty && wasEmpty) {
+      throw endless(stats, `${what}: two pages in a row are empty and have \`next\``);
+    }
     if (pages === MAX_PAGES) throw endless(stats, `${what}: more than ${MAX_PAGES} pages`);
+    seen.add(hashed);
+    wasEmpty = isEmpty;
     start = next;
   }
 }

@@ -128,7 +128,14 @@ describe('pages by token', () => {
     ['null', [null], [], 1, [undefined]],
     ['an empty one', [''], [], 1, [undefined]],
     ['a number', [7], [], 1, ['decode: x: `next` is not a token']],
-    ['the same again', ['a', 'b', 'b'], [], 3, [undefined]],
+    ['the same again', ['a', 'a'], [], 2, [undefined]],
+    [
+      'another after two empty pages',
+      ['a', 'b'],
+      [],
+      2,
+      ['limit: x: two pages in a row are empty and have `next`', 'pages'],
+    ],
     ['failed nodes only', [tokenOf('1,|2|3|4,')], [2, 4], 1, [undefined]],
     ['a node in progress', [tokenOf('1,|2|3|4,')], [4], 2, [undefined]],
     ['a node to query', [tokenOf('1,|2|3|4,')], [2], 2, [undefined]],
@@ -160,11 +167,25 @@ describe('pages by token', () => {
     expect(await outcomeOf((stats) => readTokenPages(stats, 'x', read))).toEqual(outcome);
   });
 
-  test('fail where a page has elements and the token of the page before: the server starts over', async () => {
-    const page = { next: 'a', failedNodes: new Set<number>(), elements: 5 };
-    const outcome = await outcomeOf((stats) => readTokenPages(stats, 'x', async () => page));
-    expect(outcome).toEqual(['limit: x: `next` stays the same', 'pages']);
-  });
+  test.each([
+    ['aa', 5],
+    ['aba', 5],
+    ['abcb', 5],
+    ['aba', 0],
+  ])(
+    'fail at the end of %s, where a token comes again: the server starts over',
+    async (tokens, last) => {
+      let pages = 0;
+      const read = async () => {
+        const next = tokens[pages++ % tokens.length];
+        const elements = pages === tokens.length ? last : 5;
+        return { next, failedNodes: new Set<number>(), elements };
+      };
+      const outcome = await outcomeOf((stats) => readTokenPages(stats, 'x', read));
+      expect(outcome).toEqual(['limit: x: `next` repeats', 'pages']);
+      expect(pages).toBe(tokens.length);
+    },
+  );
 });
 
 test.each([1, 3, 1_000])(
