@@ -59,7 +59,7 @@ export function toReplica(
     lease_kind:
       lease === undefined
         ? null
-        : (LEASE_KINDS[leaseKindOf(lease.term ?? 0, lease.epoch ?? 0)] ?? null),
+        : (LEASE_KINDS[leaseKindOf(lease.term ?? NaN, lease.epoch ?? NaN) ?? NaN] ?? null),
     quiescent: element.quiescent,
     ticking: element.ticking,
     stats: toStats(stats),

@@ -7,6 +7,7 @@ import { type RangeTables, recordOf, SLOT, TableReader, tablesOf } from './repli
 import {
   countProblems,
   CPU_NANOS,
+  EXPIRATION,
   leaseKindOf,
   LOADS,
   QUERIES,
@@ -56,6 +57,7 @@ export class NodeReplicas {
   #maxCpuNanos: number | undefined;
   #storeId = 0;
   #withoutProblems = 0;
+  #knowsLeaseKinds = true;
 
   constructor(nodeId: number, isLocal: boolean, isAssigned: (nodeId: number) => boolean) {
     this.nodeId = nodeId;
@@ -69,6 +71,7 @@ export class NodeReplicas {
       stores: new Map(Array.from(this.#stores, ([storeId, { totals }]) => [storeId, totals])),
       isDetailed: this.#isDetailed,
       withoutProblems: this.#withoutProblems,
+      knowsLeaseKinds: this.#knowsLeaseKinds,
       byQueries: this.#byQueries,
       maxQueries: this.#maxQueries,
       maxCpuNanos: this.#maxCpuNanos,
@@ -185,7 +188,12 @@ export class NodeReplicas {
     if (hasLease) {
       const term = record[first + SLOT.leaseTerm] ?? 0;
       const epoch = record[first + SLOT.leaseEpoch] ?? 0;
-      if (holdsLease) replicas.leases[index] = leaseKindOf(term, epoch);
+      if (holdsLease) {
+        const kind = leaseKindOf(term, epoch);
+        if (kind === undefined) this.#knowsLeaseKinds = false;
+        // Any kind but none: the lease is held.
+        replicas.leases[index] = kind ?? EXPIRATION;
+      }
       replicas.sequences[index] = this.#sequenceOf(record, first, holdsLease);
     }
     replicas.tableIndexes[index] = tables.tableIndex;

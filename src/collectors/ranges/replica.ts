@@ -65,12 +65,13 @@ export const replicaShape = object({
 export interface Replica extends Infer<typeof replicaShape> {}
 
 const EPOCH = LEASE_KINDS.indexOf('epoch');
-const EXPIRATION = LEASE_KINDS.indexOf('expiration');
+export const EXPIRATION = LEASE_KINDS.indexOf('expiration');
 const LEADER = LEASE_KINDS.indexOf('leader');
 
-/** Index in LEASE_KINDS; NaN is a number that is not known. */
-export function leaseKindOf(term: number, epoch: number): number {
+/** Index in LEASE_KINDS; undefined where a number that it follows from is not known, which is NaN. */
+export function leaseKindOf(term: number, epoch: number): number | undefined {
   if (term > 0) return LEADER;
+  if (Number.isNaN(term + epoch)) return undefined;
   return epoch > 0 ? EPOCH : EXPIRATION;
 }
 

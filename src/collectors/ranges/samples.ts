@@ -85,9 +85,10 @@ function writeSums(
   nodes: readonly ScannedNode[],
   { byLeaseKind, tables, hasTableCpu, cluster }: ScanSummary,
 ): void {
+  const knowsLeaseKinds = nodes.every((node) => node.knowsLeaseKinds);
   for (const [index, kind] of LEASE_KINDS.entries()) {
     // A node that was not read may hold the lease.
-    if (index === NO_LEASE && cluster === undefined) continue;
+    if (index === NO_LEASE ? cluster === undefined : !knowsLeaseKinds) continue;
     set.set(families.byLeaseKind, { kind, shard }, byLeaseKind[index]);
   }
   let cumulative = 0;

@@ -39,6 +39,8 @@ export interface ScannedNode {
   readonly isDetailed: boolean;
   /** Replicas whose problems could not be read. */
   readonly withoutProblems: number;
+  /** Whether the kinds of all leases of its replicas could be read. */
+  readonly knowsLeaseKinds: boolean;
   /** Lease-holding replicas up to each of QUERY_RATE_BOUNDS and above the one before. */
   readonly byQueries: readonly number[];
   /** Maxima over the lease-holding replicas; undefined without any. */

@@ -143,12 +143,17 @@ export function sizeOf(tally: SessionTally): number {
 const CLOSED = 1;
 
 /**
- * The figures of one session, which sums add up; undefined for one that is closed, which old servers list although the request excludes
- * it. `nowMs` is the clock of the server, for starts without elapsed time.
+ * The figures of one session, which sums add up: one that is not known is NaN, and so are its sums. Undefined for a session that is
+ * closed, which old servers list although the request excludes it. `nowMs` is the clock of the server, for starts without elapsed time.
  */
 export function readSession(session: Omit<SessionElement, 'client_address'>, nowMs: number) {
   if (session.status === CLOSED || session.end !== undefined) return undefined;
-  const { active_queries: queries, active_txn: txn, start, alloc_bytes: allocBytes = 0 } = session;
+  const {
+    active_queries: queries,
+    active_txn: txn,
+    start,
+    alloc_bytes: allocBytes = NaN,
+  } = session;
   // Not from `status`: old servers send none, and it does not distinguish these states.
   const idleState = txn === undefined ? 'idle' : 'idle_in_transaction';
   const state: (typeof SESSION_STATES)[number] = queries.length > 0 ? 'active' : idleState;
@@ -157,8 +162,8 @@ export function readSession(session: Omit<SessionElement, 'client_address'>, now
     ...createTally(),
     [state]: 1,
     allocBytes,
-    maxAllocBytes: session.max_alloc_bytes ?? 0,
-    retries: retriesOf(txn),
+    maxAllocBytes: session.max_alloc_bytes ?? NaN,
+    retries: txn === undefined ? 0 : (retriesOf(txn) ?? NaN),
     largestAllocBytes: allocBytes,
     oldestTransactionSeconds: transactionSeconds,
     oldestIdleTransactionSeconds: state === 'idle_in_transaction' ? transactionSeconds : 0,
@@ -178,12 +183,13 @@ export function readSession(session: Omit<SessionElement, 'client_address'>, now
 
 /**
  * How often the transaction was restarted. The first number contains the second, unless the transaction has started
- * afresh after an abort: 3 and 2 are 3 restarts, 0 and 2 are 2.
+ * afresh after an abort: 3 and 2 are 3 restarts, 0 and 2 are 2. Undefined where one of them is not known.
  */
-export function retriesOf(
-  txn: Partial<Pick<Infer<typeof transaction>, 'num_retries' | 'num_auto_retries'>> = {},
-): number {
-  return Math.max(txn.num_retries ?? 0, txn.num_auto_retries ?? 0);
+export function retriesOf({
+  num_retries: all,
+  num_auto_retries: automatic,
+}: Pick<Infer<typeof transaction>, 'num_retries' | 'num_auto_retries'>): number | undefined {
+  return all === undefined || automatic === undefined ? undefined : Math.max(all, automatic);
 }
 
 /** Seconds; never negative, however the two clocks differ. */

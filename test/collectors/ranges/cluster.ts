@@ -62,6 +62,7 @@ export function scannedNode(nodeId: number): ScannedNode {
     stores: new Map(),
     isDetailed: false,
     withoutProblems: 0,
+    knowsLeaseKinds: true,
     byQueries: [],
     maxQueries: undefined,
     maxCpuNanos: undefined,

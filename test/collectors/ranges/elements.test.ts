@@ -89,8 +89,7 @@ describe('an element', () => {
     ['a term', { term: 3, epoch: 2 }, 'leader'],
     ['an epoch', { epoch: 2 }, 'epoch'],
     ['neither', {}, 'expiration'],
-    ['a term that is text', { term: '3', epoch: 2 }, 'epoch'],
-    ['an epoch that is text', { epoch: '2' }, 'expiration'],
+    ['a term and an epoch that is text', { term: 3, epoch: '2' }, 'leader'],
   ])('a lease with %s is of kind %s', async (_what, fields, kind) => {
     const { of } = await pollElements([
       replica({ rangeId: 1, nodeId: 1, storeId: 1, lease: 1, ...fields }),
@@ -100,6 +99,21 @@ describe('an element', () => {
     expect(of('crdb_range_max_queries_per_second')).toEqual(['{shard="0"} 0']);
     expect(of('crdb_hot_range_writes_per_second')).toEqual([`${hotLabels(1)} 0`]);
   });
+
+  test.each([
+    ['a term', { term: '3' }],
+    ['an epoch', { epoch: '2' }],
+  ])(
+    'a lease with %s that is text is held, and the number of leases by kind not known',
+    async (_what, fields) => {
+      const { of } = await pollElements([
+        replica({ rangeId: 1, nodeId: 1, storeId: 1, lease: 1, ...fields }),
+        replica({ rangeId: 2, nodeId: 1, storeId: 1, lease: 1, epoch: 2 }),
+      ]);
+      expect(of('crdb_ranges_by_lease_kind')).toEqual(['{kind="none",shard="0"} 0']);
+      expect(of('crdb_range_leases')).toEqual(['{node_id="1",store_id="1"} 2']);
+    },
+  );
 
   test('an unknown member of problems is other, one that is false is ignored', async () => {
     const { of } = await pollElements([

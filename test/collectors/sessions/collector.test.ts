@@ -111,6 +111,25 @@ describe('series of a node', () => {
     ]);
   });
 
+  test('a number that is text makes its sums unknown, and no others', async () => {
+    const { of } = await pollListing([
+      sessionOf(1, { alloc_bytes: '100', active_txn: transactionOf(1, { num_retries: '3' }) }),
+      sessionOf(1, { alloc_bytes: 50, application_name: 'other rides' }),
+      sessionOf(2, { max_alloc_bytes: '200', application_name: 'other rides' }),
+    ]);
+    expect(of('crdb_session_alloc_bytes')).toEqual(['{node_id="2"} 100']);
+    expect(of('crdb_session_largest_alloc_bytes')).toEqual(['{node_id="2"} 100']);
+    expect(of('crdb_session_max_alloc_bytes')).toEqual(['{node_id="1"} 400']);
+    const listed = '{application="other rides",user="movr"}';
+    const rest = ['{application="other",user="other"} 0', '{application="other",user="movr"} 0'];
+    expect(of('crdb_application_session_alloc_bytes')).toEqual([rest[0], `${listed} 150`, rest[1]]);
+    expect(of('crdb_application_open_transaction_retries')).toEqual([
+      rest[0],
+      `${listed} 0`,
+      rest[1],
+    ]);
+  });
+
   test('are sorted by id; a session without a node is not counted', async () => {
     const { of } = await pollListing([
       sessionOf(10),
