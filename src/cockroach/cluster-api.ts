@@ -273,7 +273,8 @@ export class ClusterApi {
    * belongs to no poll: descriptors are read between polls, too.
    */
   async rangeDescriptors(signal: AbortSignal, request: DescriptorsRequest): Promise<number> {
-    const stats = createPollStats(signal);
+    const { warnings = new Map() } = request;
+    const stats = { ...createPollStats(signal), warnings };
     await readPage(this.#source, stats, descriptorsPage(request));
     return stats.bytes;
   }

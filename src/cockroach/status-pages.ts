@@ -34,6 +34,8 @@ export interface DescriptorsRequest {
   /** Index of the URL to begin with. */
   readonly firstUrl: number;
   readonly onDescriptor: (descriptor: RangeDescriptor) => void;
+  /** Takes what was odd in the responses. */
+  readonly warnings?: PollStats['warnings'];
 }
 
 /** The request of the descriptors that one node knows. */

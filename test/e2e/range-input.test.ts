@@ -1,5 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
+import { startSimulator } from '../../simulator/index.ts';
+import { openProxy } from '../support/changing-proxy.ts';
 import { onlyCollectors } from '../support/collectors.ts';
 import { type Scrape, startTestExporter } from '../support/exporter.ts';
 import { serve } from '../support/http-server.ts';
@@ -57,6 +59,29 @@ function expectOnlyFirst(scrape: Scrape): void {
   expect(scrape.all('crdb_ranges')).toEqual([]);
   expect(scrape.value('crdb_exporter_collector_success')).toBe(1);
 }
+
+test('a field of descriptors that has another form is warned of, as one of lists', async () => {
+  await using simulator = await startSimulator({ nodes: 3, ranges: 20, insecure: true });
+  await using proxy = await openProxy(new URL(simulator.clusterUrl).origin, (url, body) =>
+    url.includes('/_status/ranges/')
+      ? body.replaceAll('"leaseValid":true', '"leaseValid":1')
+      : body,
+  );
+  await using exporter = await startTestExporter({
+    yaml: `${onlyCollectors({ ranges: {} })}clusters:
+  - { name: odd, cluster_api: { urls: ["${proxy.url}/api/v2"] } }
+`,
+    intervalSeconds: 0.2,
+  });
+
+  await exporter.until(
+    (seen) => (seen.value('crdb_exporter_polls_total', { collector: 'ranges' }) ?? 0) > 3,
+  );
+  // Most scans read no descriptors: they neither end nor repeat it.
+  const text =
+    'Responses of range_descriptors: some fields or elements have an unexpected form and were left out';
+  expect(exporter.log().split(text)).toHaveLength(2);
+});
 
 describe('a node that', () => {
   test('never ends its response is aborted at the limit', async () => {

@@ -4,6 +4,7 @@ import {
   type ClusterApi,
   failureOf,
   isNotOffered,
+  type PollStats,
   type RangeDescriptor,
   type RequestError,
 } from '#cockroach';
@@ -64,6 +65,8 @@ export class DescriptorReading {
   /** The last transient failure; a permanent one is in `refusal`. */
   failure: RequestError | undefined;
   due = 0;
+  /** What was odd in the last response, by node: most scans read few descriptors, or none. */
+  readonly warnings = new Map<number, PollStats['warnings']>();
   /** Seconds that a range took on the average, with the pause after its round. */
   #secondsPerRange: number | undefined;
   /** Until when the servers are left alone, in running time; also across scans. */
@@ -186,6 +189,7 @@ export class DescriptorReader {
     const { nodeId, rangeIds } = batch;
     const requestedAt = clock.now(this.#context.clock.monotonicMs());
     const received = new Map<number, RangeDescriptor>();
+    const warnings: PollStats['warnings'] = new Map();
     try {
       await this.#api.rangeDescriptors(signal, {
         nodeId,
@@ -193,12 +197,14 @@ export class DescriptorReader {
         // The list of the node began at the URL before.
         firstUrl: (nodeId + scans + round) % this.#context.urls,
         onDescriptor: (descriptor) => received.set(descriptor.rangeId, descriptor),
+        warnings,
       });
     } catch (error) {
       return failureOf(error);
     }
     reading.refusal = undefined;
     reading.failure = undefined;
+    reading.warnings.set(nodeId, warnings);
     receiver.receive(batch, received, requestedAt);
     return undefined;
   }

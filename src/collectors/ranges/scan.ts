@@ -138,6 +138,10 @@ export class RangeScan {
       const error = new RequestError('limit', TOO_MANY_INDEXES, { limit: 'items' });
       addWarning(this.#context, { about: 'tables of ranges', endpoint: 'node_ranges', error });
     }
+    for (const { nodeId } of nodes) {
+      const warnings = state.reading.warnings.get(nodeId)?.values() ?? [];
+      for (const warning of warnings) addWarning(this.#context, warning);
+    }
     const { ignored } = state.leftOvers;
     state.problems.leaveOut(ignored, this.#hasReplica);
     const { byProblem, ...counts } = await inSlices(known.count(ignored));
