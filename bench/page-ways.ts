@@ -1,7 +1,7 @@
 // Implementations that read all ranges of a node in one page; each runs in a separate process.
 import { Agent, request } from 'undici';
 import { createPollStats } from '#cockroach';
-import { QUERIES, ranges as rangesCollector, readNodeRanges, replicaShape } from '#collectors';
+import { COLLECTOR_SHAPES, QUERIES, ranges as rangesCollector, readNodeRanges } from '#collectors';
 import { contextOf } from '../test/collectors/ranges/cluster.ts';
 import { createTestClient } from '../test/support/cluster.ts';
 import { measure, residentMib, selfWatch, settle } from './cost.ts';
@@ -45,7 +45,7 @@ async function readAsExporter(): Promise<Found> {
   const node = { api: client.api, context, nodeId, firstUrl: 0 };
   const { totals } = await readNodeRanges(
     { ...node, isAssigned: () => true },
-    { shape: replicaShape },
+    { shape: COLLECTOR_SHAPES.replica },
   );
   const stores = [...totals.stores.values()];
   return {

@@ -51,7 +51,11 @@ const IMPORTERS: Readonly<Record<string, string | readonly string[]>> = {
 };
 
 /** What names every collector. */
-const LISTS: readonly string[] = ['collectors/all-collectors.ts', 'collectors/index.ts'];
+const LISTS: readonly string[] = [
+  'collectors/all-collectors.ts',
+  'collectors/collector-shapes.ts',
+  'collectors/index.ts',
+];
 
 interface Import {
   readonly file: string;

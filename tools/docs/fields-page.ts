@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { nodeKeys, storeKeys } from '#collectors';
+import { READ_METRICS } from '#collectors';
 import type { AnyShape, SelectedKeys } from '#json';
 import { PROTOCOL, RESPONSES, type ServerResponse } from './server-fields.ts';
 
@@ -36,8 +36,8 @@ export function writeFieldsPage(): string {
     INTRODUCTION,
     ...RESPONSES.map(writeResponse),
     writeProtocol(),
-    writeMetrics('node', nodeKeys({ keys: [], prefixes: [] })),
-    writeMetrics('store', storeKeys({ keys: [], prefixes: [] })),
+    writeMetrics('node', READ_METRICS.node),
+    writeMetrics('store', READ_METRICS.store),
   ].join('\n');
 }
 

@@ -1,29 +1,12 @@
 import { REPORTED_PROBLEMS } from '#base';
-import {
-  CA_CERT,
-  DATABASES,
-  describedRange,
-  errorBody,
-  loginResponse,
-  offsetEnvelope,
-  sessionsEnvelope,
-  sqlShape,
-  tablesEnvelope,
-  throttlingShape,
-} from '#cockroach';
+import { CLIENT_SHAPES } from '#cockroach';
 import {
   assistantDetails,
-  assistantShape,
-  discoveredShape,
+  COLLECTOR_SHAPES,
   LOADS,
   nodeDetails,
-  nodeShape,
-  peerShape,
   replicaDetails,
-  replicaShape,
   sessionDetails,
-  sessionShape,
-  tableShape,
 } from '#collectors';
 import { type AnyShape, object, record, string } from '#json';
 
@@ -37,8 +20,6 @@ export interface ServerResponse {
   readonly sources: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Metrics are listed by themselves. */
-const NO_METRICS = { keys: [], prefixes: [] };
 const NODE_STATUS = 'pkg/server/api_v2_ranges.go';
 const ADMIN = 'pkg/server/serverpb/admin.proto';
 const CLOUD = 'OpenAPI description of the Cloud API';
@@ -53,13 +34,13 @@ function under(prefix: string, names: string): readonly string[] {
 export const RESPONSES: readonly ServerResponse[] = [
   {
     request: 'POST /api/v2/login/',
-    shapes: [loginResponse],
+    shapes: [CLIENT_SHAPES.login],
     sources: { 'pkg/server/authserver/api_v2_auth.go': ['session'] },
   },
   {
     request: 'GET /api/v2/nodes/',
-    shapes: [offsetEnvelope],
-    lists: { nodes: [nodeShape(NO_METRICS, NO_METRICS), nodeDetails] },
+    shapes: [CLIENT_SHAPES.offsetPage],
+    lists: { nodes: [COLLECTOR_SHAPES.node, nodeDetails] },
     sources: {
       [NODE_STATUS]: [
         'next',
@@ -75,8 +56,8 @@ export const RESPONSES: readonly ServerResponse[] = [
   },
   {
     request: 'GET /api/v2/nodes/{node_id}/ranges/',
-    shapes: [offsetEnvelope],
-    lists: { ranges: [replicaShape, replicaDetails] },
+    shapes: [CLIENT_SHAPES.offsetPage],
+    lists: { ranges: [COLLECTOR_SHAPES.replica, replicaDetails] },
     sources: {
       [NODE_STATUS]: [
         'next',
@@ -99,8 +80,8 @@ export const RESPONSES: readonly ServerResponse[] = [
   },
   {
     request: 'GET /_status/ranges/{node_id}?range_ids=1&range_ids=2',
-    shapes: [offsetEnvelope],
-    lists: { ranges: [describedRange] },
+    shapes: [CLIENT_SHAPES.offsetPage],
+    lists: { ranges: [CLIENT_SHAPES.descriptors] },
     sources: {
       'pkg/server/serverpb/status.proto': [
         'next',
@@ -114,14 +95,14 @@ export const RESPONSES: readonly ServerResponse[] = [
   },
   {
     request: 'GET /_status/connectivity',
-    shapes: [object({ connections: record(object({ peers: record(peerShape(true)) })) })],
+    shapes: [object({ connections: record(object({ peers: record(COLLECTOR_SHAPES.peer) })) })],
     sources: {
       'pkg/server/serverpb/status.proto': under('connections.*.peers.*.', 'status latency error'),
     },
   },
   {
     request: 'GET /_status/throttling',
-    shapes: [throttlingShape],
+    shapes: [CLIENT_SHAPES.throttling],
     sources: {
       'pkg/server/serverpb/status.proto': under(
         '',
@@ -131,9 +112,9 @@ export const RESPONSES: readonly ServerResponse[] = [
   },
   {
     request: 'GET /api/v2/sessions/',
-    shapes: [sessionsEnvelope],
+    shapes: [CLIENT_SHAPES.sessionsPage],
     lists: {
-      sessions: [sessionShape, sessionDetails(true)],
+      sessions: [COLLECTOR_SHAPES.session, sessionDetails(true)],
     },
     sources: {
       'pkg/server/pagination.go': ['next'],
@@ -159,7 +140,7 @@ export const RESPONSES: readonly ServerResponse[] = [
   },
   {
     request: 'POST /api/v2/sql/',
-    shapes: [sqlShape],
+    shapes: [CLIENT_SHAPES.sql],
     sources: {
       'pkg/server/api_v2_sql.go': [
         ...under('', 'error.code error.message txn_error.code txn_error.message'),
@@ -178,7 +159,7 @@ export const RESPONSES: readonly ServerResponse[] = [
   },
   {
     request: 'GET /api/v2/databases/{database}/tables/{table}/',
-    shapes: [tableShape],
+    shapes: [COLLECTOR_SHAPES.table],
     sources: {
       [ADMIN]: [
         ...under(
@@ -199,8 +180,8 @@ export const RESPONSES: readonly ServerResponse[] = [
   },
   {
     request: 'GET /api/v2/table_metadata/',
-    shapes: [tablesEnvelope],
-    lists: { results: [discoveredShape] },
+    shapes: [CLIENT_SHAPES.tablesPage],
+    lists: { results: [COLLECTOR_SHAPES.discoveredTable] },
     sources: {
       'pkg/server/api_v2_databases_metadata.go': [
         'pagination_info.total_results',
@@ -214,7 +195,7 @@ export const RESPONSES: readonly ServerResponse[] = [
   },
   {
     request: 'GET, POST, DELETE /api/v1/clusters/{cluster_id}/migration-assistant (Cloud)',
-    shapes: [assistantShape, assistantDetails, errorBody],
+    shapes: [COLLECTOR_SHAPES.assistant, assistantDetails, CLIENT_SHAPES.cloudError],
     sources: {
       [CLOUD]: under(
         '',
@@ -225,12 +206,12 @@ export const RESPONSES: readonly ServerResponse[] = [
   },
   {
     request: 'GET, PATCH, DELETE …/migration-assistant/source-ca-cert (Cloud)',
-    shapes: [CA_CERT.shape],
+    shapes: [CLIENT_SHAPES.caCertificate],
     sources: { [CLOUD]: ['x509_pem_cert'] },
   },
   {
     request: 'PATCH …/databases (Cloud)',
-    shapes: [DATABASES.shape],
+    shapes: [CLIENT_SHAPES.databases],
     sources: { [CLOUD]: ['name', 'table_count'] },
   },
 ];

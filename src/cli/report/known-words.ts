@@ -1,39 +1,30 @@
-import { describedRange, sqlShape } from '#cockroach';
+import { CLIENT_SHAPES } from '#cockroach';
 import {
-  discoveredShape,
+  COLLECTOR_SHAPES,
   nodeDetails,
-  nodeKeys,
-  peerShape,
+  READ_METRICS,
   replicaDetails,
-  replicaShape,
   sessionDetails,
-  sessionShape,
-  storeKeys,
-  tableShape,
 } from '#collectors';
 import type { AnyShape } from '#json';
 
-/** The metrics that the exporter reads, of nodes and of stores. */
-export const READ_METRICS: readonly string[] = [
-  ...new Set([
-    ...nodeKeys({ keys: [], prefixes: [] }).keys,
-    ...storeKeys({ keys: [], prefixes: [] }).keys,
-  ]),
+/** The keys of the metrics that the exporter reads, of nodes and of stores. */
+export const READ_KEYS: readonly string[] = [
+  ...new Set([...READ_METRICS.node.keys, ...READ_METRICS.store.keys]),
 ];
 
 /** Shapes of all responses of a cluster. */
 const SHAPES: readonly AnyShape[] = [
   nodeDetails,
-  replicaShape,
+  COLLECTOR_SHAPES.replica,
   replicaDetails,
-  describedRange,
-  peerShape(false),
-  sessionShape,
-  sessionDetails(false),
+  CLIENT_SHAPES.descriptors,
+  COLLECTOR_SHAPES.peer,
+  COLLECTOR_SHAPES.session,
   sessionDetails(true),
-  tableShape,
-  discoveredShape,
-  sqlShape,
+  COLLECTOR_SHAPES.table,
+  COLLECTOR_SHAPES.discoveredTable,
+  CLIENT_SHAPES.sql,
 ];
 
 /** Words of the server's own names that no field of ours has: members beside the lists, and what is likely to come. */
@@ -64,7 +55,7 @@ const JOB_WORDS = `
  */
 const KNOWN_WORDS: ReadonlySet<string> = new Set([
   ...SHAPES.flatMap(namesOf).flatMap(wordsOf),
-  ...READ_METRICS.flatMap(wordsOf),
+  ...READ_KEYS.flatMap(wordsOf),
   ...`${OTHER_WORDS}${JOB_WORDS}`.trim().split(/\s+/),
 ]);
 

@@ -1,5 +1,5 @@
 import { FieldCounts } from './field-counts.ts';
-import { isKnownName, READ_METRICS, wordsOf } from './known-words.ts';
+import { isKnownName, READ_KEYS, wordsOf } from './known-words.ts';
 import { memberOf, type TappedResponse } from './response-tap.ts';
 import { completeJson } from './truncated-json.ts';
 
@@ -160,7 +160,7 @@ export class ServerReport {
         enumerations: sorted(new Map(values)),
       };
     });
-    const missing = READ_METRICS.filter((key) => !this.#metrics.has(key)).toSorted();
+    const missing = READ_KEYS.filter((key) => !this.#metrics.has(key)).toSorted();
     return {
       format: 1,
       exporter: exporterVersion,
@@ -170,7 +170,7 @@ export class ServerReport {
       requests,
       metrics: {
         sent: this.#metrics.size,
-        read: READ_METRICS.length,
+        read: READ_KEYS.length,
         missing,
         similar: Object.fromEntries(
           missing.flatMap((key) => {
@@ -201,7 +201,7 @@ export class ServerReport {
   #findSimilar(key: string): readonly string[] {
     const wanted = new Set(wordsOf(key));
     return [...this.#metrics]
-      .filter((sent) => !READ_METRICS.includes(sent) && isKnownName(sent))
+      .filter((sent) => !READ_KEYS.includes(sent) && isKnownName(sent))
       .map((sent) => {
         const words = new Set(wordsOf(sent));
         const common = wanted.intersection(words).size;
