@@ -114,7 +114,8 @@ function addNodes(list: Checklist, result: NodesResult, thresholds: Thresholds):
   if (seconds <= CLOCK_TOLERANCE_SECONDS) list.add('clock', ok('no significant difference'));
   else {
     const detail = `the clock of the server differs by ${seconds} s`;
-    const advice = 'synchronize both machines by NTP: ages would be wrong';
+    const advice =
+      'synchronize both machines by NTP, and let no proxy answer from a cache: ages would be wrong';
     list.add('clock', { verdict: 'warning', detail, advice });
   }
 }

@@ -13,8 +13,23 @@ import {
   SYSTEM_CLOCK,
   toTime,
 } from '#base';
-import { diagnose, DOWN, freshnessOf, livenessOf, LocalityReader, RequestError } from '#cockroach';
-import { copyNode, type ListedNode, network, nodeDetails, nodes } from '#collectors';
+import {
+  diagnose,
+  DOWN,
+  freshnessOf,
+  livenessOf,
+  LocalityReader,
+  MAX_RECORD_AGE_SECONDS,
+  RequestError,
+} from '#cockroach';
+import {
+  copyNode,
+  type ListedNode,
+  network,
+  nodeDetails,
+  nodes,
+  type NodesResult,
+} from '#collectors';
 import type { Infer } from '#json';
 import {
   compareScan,
@@ -115,6 +130,7 @@ async function printNodes(
     urgencyOf: ({ status }) => (DOWN.has(status) ? 2 : status === 'live' ? 0 : 1),
   });
   const { list, answeredMs } = await listAllNodes(target);
+  noteOldDate(answeredMs);
   if (!options.safeToStop) {
     for (const node of list) listing.add(toItem(node, answeredMs));
     await listing.close();
@@ -198,7 +214,7 @@ async function findSafeNodes(
       disagrees: [...compared.stores, ...compared.problems].some(isOutside),
     },
     statuses: worseStatuses(...statuses),
-    youngestRecordSeconds: youngestRecord(after.nodes),
+    youngestRecordSeconds: youngestByThisHost(after),
     reachability: reachability.answer === 'unchecked' ? { answer: 'reached' } : reachability,
   });
   const refused = decisions.filter((decision) => decision.answer === 'no');
@@ -210,6 +226,25 @@ async function findSafeNodes(
   if (answer !== 'yes')
     note(`${answer === 'no' ? 'no node may stop now' : 'not known'}: ${reason}`);
   return new Set(safe);
+}
+
+/** How old a response is by the clock of this host. A cache sends an old one with its old Date, by which its records look young. */
+function secondsSince(answeredMs: number): number {
+  return Math.max(0, Date.now() - answeredMs) / 1000;
+}
+
+function noteOldDate(answeredMs: number): void {
+  const seconds = secondsSince(answeredMs);
+  if (seconds < MAX_RECORD_AGE_SECONDS) return;
+  note(
+    `the response is ${formatDuration(seconds)} old by the clock of this host: correct the clock that is wrong, or make proxies and load balancers pass /api/v2/ and /_status/ on without caching`,
+  );
+}
+
+/** The age of the youngest record by the clock of this host: from its time to the Date of the list, and since. */
+function youngestByThisHost({ nodes: listed, answeredMs }: NodesResult): number | undefined {
+  const age = youngestRecord(listed);
+  return age === undefined ? undefined : age + secondsSince(answeredMs ?? Date.now());
 }
 
 /** Whether the server lists no connections, which nodes may count. */

@@ -218,6 +218,21 @@ crdb-exporter: do not stop any of nodes 1 and 4: 1 range would lose the quorum
     expect(err).toContain(told);
   });
 
+  test('calls no node safe by responses that a cache has kept together with their Date', async () => {
+    const anHourAgo = (): number => Date.now() - 3_600_000;
+    const world = { ...QUIET, frozen: false, nodes: 3, ranges: 60, now: anHourAgo };
+    await using simulator = await startSimulator(world);
+    const config = await configFlag(simulator);
+    const { code, out, err } = await runHere(['nodes', '--safe-to-stop', config]);
+    expect([code, out]).toEqual([1, '']);
+    expect(err).toMatch(
+      /the response is 1 h( \d s)? old by the clock of this host: correct the clock/,
+    );
+    expect(err).toMatch(/not known: no node has written its record for 1 h( \d+ s)?: the list/);
+    const listed = await runHere(['nodes', config]);
+    expect([listed.code, listed.err]).toEqual([0, expect.stringContaining('by the clock of this')]);
+  });
+
   test('calls no node safe while one cannot be read, and says what helps', async () => {
     await using simulator = await startSimulator({ ...QUIET, nodes: 3, ranges: 60 });
     simulator.fault({ endpoint: 'node_ranges', node: 2, kind: 'status', status: 403 });
