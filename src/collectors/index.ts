@@ -18,7 +18,7 @@ export { type NodesResult, nodes } from './nodes/collector.ts';
 export { ranges } from './ranges/collector.ts';
 export { sessions, type SessionsResult } from './sessions/collector.ts';
 export { sql, type SqlResult } from './sql/collector.ts';
-export { tables, type TablesResult } from './tables/collector.ts';
+export { LIST_TABLES, tables, type TablesResult } from './tables/collector.ts';
 export { users } from './users.ts';
 
 // Parts of results, and how to read their codes.

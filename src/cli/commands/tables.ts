@@ -11,6 +11,7 @@ import {
 import {
   discoverTables,
   type KnownTable,
+  LIST_TABLES,
   readTable,
   type TableLoad,
   tables,
@@ -91,7 +92,7 @@ async function printTables(
   noteOldSizes(wanted);
   if (wanted.length > 0) return EXIT.ok;
   const where = database === undefined ? '' : ` of the database ${database}`;
-  note(`the user sees no table${where}: GRANT CONNECT ON DATABASE … shows those of a database`);
+  note(`the server lists no table${where}: ${LIST_TABLES}`);
   return EXIT.failed;
 }
 

@@ -43,6 +43,10 @@ const OPTIONS = {
   },
 } as const satisfies OptionSpecs;
 
+/** What to do where every table is missing: also an administrator sees none before the server has made its list. */
+export const LIST_TABLES =
+  'open the databases in DB Console, or SET CLUSTER SETTING obs.tablemetadata.automatic_updates.enabled = true: the server has no list before; if DB Console shows tables, GRANT CONNECT ON DATABASE … to the user';
+
 /** What warnings of the list of all tables are about. */
 const ALL_TABLES = { about: 'tables', endpoint: 'table_metadata' } as const;
 
@@ -103,8 +107,8 @@ export const tables = defineCollector({
       if (details !== undefined) read.push(details);
     }
     if (all?.length === 0) {
-      const error = new RequestError('not_available', 'the user sees no table', {
-        remedy: 'GRANT CONNECT ON DATABASE … to it for the names and sizes of tables',
+      const error = new RequestError('not_available', 'the server lists no table', {
+        remedy: LIST_TABLES,
       });
       addWarning(context, { ...ALL_TABLES, error });
     }

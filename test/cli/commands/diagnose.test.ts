@@ -258,7 +258,7 @@ describe('what is wrong is found with its remedy:', () => {
     const users = [{ name: 'blind', password: 'x', privileges }];
     const { of } = await diagnose({ username: 'blind', password: 'x', users });
     expect(of(TABLE_LIST)).toMatchObject({ verdict: 'warning' });
-    expect(of(TABLE_LIST)?.detail).toContain('GRANT CONNECT ON DATABASE … to it');
+    expect(of(TABLE_LIST)?.detail).toContain('GRANT CONNECT ON DATABASE … to the user');
   });
 
   test('no list of the tables, where it is demanded', async () => {

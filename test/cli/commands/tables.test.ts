@@ -125,6 +125,7 @@ describe('tables', () => {
   test('are none of a database that the user may not see', async () => {
     const { code, err } = await runHere(['tables', '--database', 'nothing', config]);
     expect(code).toBe(1);
+    expect(err).toContain('the server lists no table of the database nothing: open the databases');
     expect(err).toContain('GRANT CONNECT ON DATABASE');
   });
 
