@@ -78,12 +78,13 @@ export function* planDescriptors(
   return { due, wanted, batches: groupByNode(basis, slots, wanted, batchSize) };
 }
 
-/** All ranges of the scan by the first node that is asked for them. */
-export function* planAll(map: RangeMap): Work<readonly NodeBatch[]> {
+/** All ranges of the scan, or those in these slots, by the first node that is asked for them. */
+export function* planAll(map: RangeMap, slots?: ReadonlySet<number>): Work<readonly NodeBatch[]> {
   const byNode = new Map<number, number[]>();
   yield* walk(map.capacity, (from, to) => {
     for (let slot = from; slot < to; slot += 1) {
-      const nodeId = map.columns.found[slot] === 0 ? undefined : firstReporter(map, slot);
+      const isListed = map.columns.found[slot] !== 0 && slots?.has(slot) !== false;
+      const nodeId = isListed ? firstReporter(map, slot) : undefined;
       if (nodeId === undefined) continue;
       const ids = byNode.get(nodeId) ?? [];
       ids.push(map.columns.ids[slot] ?? 0);

@@ -253,7 +253,7 @@ export const families = {
     name: 'crdb_ranges_unverified',
     help: 'Ranges whose replicas are not verified.',
     field: DESCRIPTOR,
-    notes: `Ranges without a descriptor, or with one that is too old or that the scan contradicts. While there are some, which nodes may stop is not known. All ranges where descriptors are refused or not read. ${WHOLE}`,
+    notes: `Ranges without a descriptor, or with one that is too old or that the scan contradicts; and those of which a live node lacks a voter, until a second scan in a row finds that. While there are some, which nodes may stop is not known. All ranges where descriptors are refused or not read. ${WHOLE}`,
   }),
   servingNothing: gauge({
     name: 'crdb_ranges_serving_nothing',

@@ -26,6 +26,8 @@ export class RangesState {
   readonly reading = new DescriptorReading();
   readonly gaps = new GapHistory();
   readonly leftOvers = new LeftOvers();
+  /** The replicas that live nodes did not have in the last scan of the whole cluster, each as id of the range and of the node. */
+  absent: ReadonlySet<string> = new Set();
   readonly hot = new HotRanges();
   readonly problems = new ProblemRanges();
   readonly wallClock = new WallClockSteps();

@@ -67,7 +67,7 @@ export class SecondReading {
    * Asks live nodes for replicas that a new descriptor names and that their lists did not have: they have moved there since, or
    * they are lost. Returns the slots of ranges where that is still not known.
    */
-  async confirmAbsent(absent: readonly AbsentReplica[]): Promise<ReadonlySet<number>> {
+  async confirmAbsent(absent: readonly AbsentReplica[]): Promise<Set<number>> {
     const { map } = this.#known;
     const byRange = Map.groupBy(absent, ({ slot }) => slot);
     const chosen = new Set([...byRange.keys()].slice(0, MAX_READ_AGAIN));

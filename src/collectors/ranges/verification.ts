@@ -51,13 +51,7 @@ export interface ScannedRanges {
 /** What a verification needs of the poll. */
 type VerificationContext = ReadingContext &
   Pick<
-    CollectorPoll<
-      unknown,
-      {
-        readonly known: KnownRanges;
-        readonly members: Members;
-      }
-    >,
+    CollectorPoll<unknown, { readonly known: KnownRanges; readonly members: Members }>,
     'state' | 'scanProgress'
   >;
 
@@ -126,9 +120,8 @@ export class Verification implements DescriptorReceiver {
       return perMinute === undefined || (wanted / perMinute) * 60_000 <= endMs - clock.runningMs();
     };
     const ending = AbortSignal.any([signal, deadline.signal]);
-    for (const least of [CONTRADICTED, EXPIRING] as const) {
+    for (const least of [CONTRADICTED, EXPIRING] as const)
       await this.#readPlanned(ending, hasTime, least);
-    }
     clearTimeout(timer);
   }
 
@@ -157,6 +150,11 @@ export class Verification implements DescriptorReceiver {
       await this.#reader.read(batches, this, { round, onRead });
     }
     await this.#readPlanned(signal, () => true, CONTRADICTED);
+  }
+
+  /** Reads the descriptors of these ranges once more. */
+  async readAgain(slots: ReadonlySet<number>): Promise<void> {
+    await this.#reader.read(await inSlices(planAll(this.#known.map, slots)), this);
   }
 
   async #readPlanned(

@@ -50,7 +50,7 @@ test.each<[splits: string, parts: readonly Shown[]]>([
 test('a range that the node has lost is without a quorum, whatever is split elsewhere', async () => {
   const cluster = fakeCluster([]);
   showUnsplit(cluster, [healthy(11, 50, 70), healthy(12, 70, LAST)], healthy(9, 20, 50));
-  const { cluster: scanned } = await scan(cluster);
+  const { cluster: scanned } = await scan(cluster, 2);
   expect([...(scanned?.unreported.values() ?? [])]).toEqual([1]);
 });
 
@@ -69,4 +69,18 @@ test('a range that has a majority without the node is verified', async () => {
       ? { types: { 1: 0, 2: 0, 3: 0 }, generation: 8, isLeaseholder: true }
       : answer(rangeId, nodeId);
   expect((await scan(cluster, 2)).figures).toEqual({ ...NOTHING_WRONG, left: 0 });
+});
+
+test('a range is not without a quorum while followers see its split late, and node 1 listed what was split before that', async () => {
+  const cluster = fakeCluster([]);
+  const [left, right] = [healthy(11, 50, 70), healthy(12, 70, LAST)];
+  const others = [healthy(10, 0, 50)];
+  show(cluster, [...others, left, on([1], right)]);
+  const [now] = cluster.nodes;
+  show(cluster, [...others, B, on([1], right)]);
+  cluster.nodes = cluster.nodes.map((node) =>
+    node.nodeId === 1 && now?.ranges !== undefined ? { ...node, again: now.ranges } : node,
+  );
+  const { cluster: scanned } = await scan(cluster);
+  expect([scanned?.unreported.size, scanned?.unverified]).toEqual([0, 1]);
 });
