@@ -120,8 +120,9 @@ export class Verification implements DescriptorReceiver {
       return perMinute === undefined || (wanted / perMinute) * 60_000 <= endMs - clock.runningMs();
     };
     const ending = AbortSignal.any([signal, deadline.signal]);
-    for (const least of [CONTRADICTED, EXPIRING] as const)
+    for (const least of [CONTRADICTED, EXPIRING] as const) {
       await this.#readPlanned(ending, hasTime, least);
+    }
     clearTimeout(timer);
   }
 
