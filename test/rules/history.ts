@@ -18,19 +18,25 @@ export function needsHistory(expr: string): boolean {
   return needs(expr, parser.parse(expr).topNode);
 }
 
-function needs(expr: string, node: SyntaxNode): boolean {
+/**
+ * `isShifted`: whether an offset follows. Its last operand is what it shifts, as Prometheus reads `a or b offset 1d`; the parser
+ * makes one node of `a or b`, and an offset of that (findings/lezer-promql-offset-of-the-whole.sh).
+ */
+function needs(expr: string, node: SyntaxNode, isShifted = false): boolean {
   const textOf = (one: SyntaxNode): string => expr.slice(one.from, one.to);
   const inner = childrenOf(node);
+  if (isShifted && node.name !== 'BinaryExpr') return true;
   switch (node.name) {
     case 'OffsetExpr':
-      return true;
+      return inner[0] !== undefined && needs(expr, inner[0], true);
     case 'BinaryExpr': {
       const [left, right] = [inner[0], inner.at(-1)];
       if (left === undefined || right === undefined)
         throw new Error(`no operands: ${textOf(node)}`);
+      const needsRight = (): boolean => needs(expr, right, isShifted);
       return node.getChild('Or') === null
-        ? inner.some((child) => needs(expr, child))
-        : needs(expr, left) && needs(expr, right);
+        ? needs(expr, left) || needsRight()
+        : needs(expr, left) && needsRight();
     }
     case 'FunctionCall': {
       const [called, ...body] = inner;
