@@ -2,7 +2,7 @@ import { SEVERITIES, type Severity } from '#base';
 import { ALERTS } from './alerts.generated.ts';
 
 /** What TypeScript needs to know of an alert. */
-export interface Alert {
+interface Alert {
   /** The dashboard that the alert links to, by its uid. */
   readonly dashboard: string;
   /** How many seconds the alert waits until it fires, by severity; 0: it fires at once. */

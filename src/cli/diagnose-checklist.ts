@@ -3,7 +3,6 @@ import { type Api, type FailureReason, formatBytes, formatDuration, messageOf } 
 import {
   createPollStats,
   diagnose,
-  failedRequest,
   failureOf,
   type Operation,
   type PollStats,
@@ -132,7 +131,7 @@ export class Checklist {
     const work = async (stats: PollStats): Promise<Verdict> => {
       result = await collectOnce(collector, { config, api, stats }, chosen);
       const { failure } = result;
-      if (failure !== undefined) throw failedRequest(failure);
+      if (failure !== undefined) throw failure.request;
       const found = describe(result, stats.items);
       const isWarning = stats.warnings.size > 0 && found.verdict !== 'failed';
       const warnings = Array.from(stats.warnings.values(), warningText);

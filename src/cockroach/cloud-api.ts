@@ -1,6 +1,6 @@
 import { decodeValue, type Infer, integer, object, type ObjectShape, string } from '#json';
 import type { HttpClient } from './http/client.ts';
-import { RequestError, wasRefused } from './http/errors.ts';
+import { RequestError } from './http/errors.ts';
 import { type CountDecodeErrors, type PollStats, recordDecodeErrors } from './http/poll-stats.ts';
 import { bufferBody, type HttpRequest } from './http/request.ts';
 
@@ -119,7 +119,7 @@ export class CloudControl {
       stats.mayHaveChanged = false;
       return response;
     } catch (error) {
-      if (error instanceof RequestError && wasRefused(error)) stats.mayHaveChanged = false;
+      if (error instanceof RequestError && error.wasRefused) stats.mayHaveChanged = false;
       throw error;
     }
   }

@@ -58,7 +58,7 @@ export class ClusterIdentity {
 const ONE_CLUSTER_LISTINGS = 20;
 
 /** The names of a cluster, and of the one that answers in its place. */
-export interface Replacement {
+interface Replacement {
   readonly before: string;
   readonly after: string;
 }

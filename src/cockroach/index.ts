@@ -24,16 +24,7 @@ export {
 export { assertWithin } from './listings.ts';
 
 // A failed request, and what it means.
-export {
-  codeOf,
-  exceededPoll,
-  failedRequest,
-  failureOf,
-  faultOf,
-  isNotOffered,
-  isSilence,
-  RequestError,
-} from './http/errors.ts';
+export { codeOf, failureOf, RequestError } from './http/errors.ts';
 
 // The cause of a failure in a sentence, and the next step.
 export { findServerFault } from './diagnosis/connection-rules.ts';

@@ -91,7 +91,7 @@ export interface NodesRequest<S extends ObjectShape> {
 }
 
 /** The state and age of the record of a node, which decide whether it is fresh. */
-export interface RecordAge {
+interface RecordAge {
   /** Undefined when what the server sent is no integer. */
   readonly livenessCode: number | undefined;
   readonly updatedSeconds: number;

@@ -101,7 +101,7 @@ export function findFile({
 }
 
 /** How a command line repeats the sources. */
-export interface RepeatedSources {
+interface RepeatedSources {
   /** `--config.file=/etc/exporter.yml`, or the flags of the only cluster. None has a secret. */
   readonly flags: readonly string[];
   /** The variables with secrets that are needed beside them, as far as the file does not name them. */

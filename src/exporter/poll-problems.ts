@@ -10,15 +10,7 @@ import {
   quoteArgument,
   toTime,
 } from '#base';
-import {
-  codeOf,
-  diagnose,
-  exceededPoll,
-  failedRequest,
-  faultOf,
-  type RequestError,
-  warningText,
-} from '#cockroach';
+import { codeOf, diagnose, type RequestError, warningText } from '#cockroach';
 import { type Poller, type PollFailure, ranges, sql } from '#collectors';
 import type { CollectorState, Observation, WatchProblem } from './observation.ts';
 
@@ -160,15 +152,15 @@ type CauseGroup = readonly [FailingCollector, ...FailingCollector[]];
 
 /** Whether a login was refused. */
 function isRefusedLogin(failure: PollFailure): boolean {
-  const { reason, endpoint } = failedRequest(failure.error);
+  const { reason, endpoint } = failure.error.request;
   return reason === 'auth' && endpoint === 'login';
 }
 
 /** Whether both are the same fault, met at two URLs. Example: A refuses the connection in one poll, and B is silent in the next. */
 function isAtOtherUrl(before: PollFailure, now: PollFailure): boolean {
-  const [first, second] = [failedRequest(before.error), failedRequest(now.error)];
+  const [first, second] = [before.error.request, now.error.request];
   if (first.url === undefined || second.url === undefined) return false;
-  return first.url !== second.url && faultOf(first) === faultOf(second);
+  return first.url !== second.url && first.fault === second.fault;
 }
 
 /** `cluster network nothing listens`; without a rule by what is known of the error. */
@@ -199,8 +191,8 @@ function describeFailure(failing: CauseGroup, cluster: string, isApiDown: boolea
   const isClusterDown = isApiDown && api === 'cluster';
   // While nothing responds, a longer poll only waits longer.
   const remedy =
-    isApiDown && exceededPoll(cause.error) ? 'check the nodes for overload' : cause.remedy;
-  const advice = `${formatAdvice(remedy, cluster)}${describeNextLogin(failedRequest(cause.error))}`;
+    isApiDown && cause.error.exceededPoll ? 'check the nodes for overload' : cause.remedy;
+  const advice = `${formatAdvice(remedy, cluster)}${describeNextLogin(cause.error.request)}`;
   // The advice for a login that hangs says it.
   const isExplained = advice.includes('no quorum');
   const uncounted = failing.filter(({ isPartial }) => isPartial).map(({ name }) => name);

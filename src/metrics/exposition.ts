@@ -13,7 +13,7 @@ export const CONTENT_TYPES: Readonly<Record<ExpositionFormat, string>> = {
 };
 
 /** Writes the line of one sample. */
-export type SampleWriter = (labels: string, value: number) => string;
+type SampleWriter = (labels: string, value: number) => string;
 
 /**
  * Writes the sample lines of one name, in both formats the same. `constantLabels` and `labels` are label texts as

@@ -1,5 +1,5 @@
 import type { X509Certificate } from 'node:crypto';
-import { exceededPoll, isRedirect, NOT_HTTP } from '../http/errors.ts';
+import { isRedirect, NOT_HTTP } from '../http/errors.ts';
 import { pauseSeconds } from '../http/retry-policy.ts';
 import type { Failure, Rule } from './failure.ts';
 
@@ -168,7 +168,7 @@ export const CONNECTION_RULES: readonly Rule[] = [
   ],
   [
     ({ operation }) => `timeout of ${operation.name}`,
-    { reasons: ['timeout'], when: ({ error }) => exceededPoll(error) },
+    { reasons: ['timeout'], when: ({ error }) => error.exceededPoll },
     ({ operation }) =>
       `the poll took longer than collectors.${operation.name}.timeout: check the nodes for overload; raise it only if other polls succeed`,
   ],

@@ -1,6 +1,6 @@
 import type { Api, FailureReason } from '#base';
 import type { ClusterConfig } from '#config';
-import { codeOf, failedRequest, type RequestError } from '../http/errors.ts';
+import { codeOf, type RequestError } from '../http/errors.ts';
 import { StatementError } from '../sql-statement.ts';
 import type { Failure, Operation, Rule } from './failure.ts';
 import { RULES } from './remedies.ts';
@@ -61,7 +61,7 @@ export type FindRemedy = (
 export function createRemedyFinder(config: ClusterConfig): FindRemedy {
   const outages = new Map<Api, RequestError>();
   return (collector, failure, hasWorked) => {
-    const request = failedRequest(failure);
+    const request = failure.request;
     // No rule knows a defect of the exporter.
     if (request.reason === 'other' && request.remedy === undefined) return undefined;
     const remedyOf = (error: RequestError) => diagnose(error, collector, config, { hasWorked });

@@ -1,7 +1,7 @@
 import type { Api } from '#base';
 import { CachedResponseError } from '../cached-responses.ts';
 import { readNotFound } from '../cloud-api.ts';
-import { isRedirect, NOT_MODIFIED, wasNotSent } from '../http/errors.ts';
+import { isRedirect, NOT_MODIFIED } from '../http/errors.ts';
 import { ProtobufError } from '../protobuf/index.ts';
 import { adviseRateLimit, CONNECTION_RULES } from './connection-rules.ts';
 import type { Failure, Rule } from './failure.ts';
@@ -206,7 +206,7 @@ function isUnknownChange({ operation, error, mayHaveChanged }: Failure): boolean
   if (!mayHaveChanged || operation.verification === undefined) return false;
   const { status } = error;
   if (status !== undefined) return status === 408 || (status >= 499 && status !== 501);
-  return !wasNotSent(error);
+  return !error.wasNotSent;
 }
 
 /** The Cloud API sends its limit with other statuses than 429, too: with Retry-After, or with a text alone. */

@@ -69,6 +69,47 @@ export class RequestError extends Error {
     this.blames = details.blames ?? blamedFor(reason, codeOf(details.cause));
     this.serverText = details.serverText ?? '';
   }
+
+  /** The request surely was not sent. */
+  get wasNotSent(): boolean {
+    const isKept = this.reason === 'tls' || this.reason === 'breaker_open';
+    return isKept || CONNECT_CODES.test(codeOf(this));
+  }
+
+  /** The server has surely not begun with the request. */
+  get wasRefused(): boolean {
+    return this.status === TOO_MANY_REQUESTS || this.wasNotSent;
+  }
+
+  /** A deadline of ours ended the request; those of the system and of undici have codes. */
+  get missedDeadline(): boolean {
+    return this.reason === 'timeout' && codeOf(this) === '';
+  }
+
+  /** The poll was over before the response was. */
+  get exceededPoll(): boolean {
+    return this.reason === 'timeout' && isTimeoutError(this.cause);
+  }
+
+  /** Nobody answered in time: the server itself, or what the server that responded has asked. */
+  get isSilence(): boolean {
+    return this.reason === 'timeout' || this.status === GATEWAY_TIMEOUT;
+  }
+
+  /** The server, or a proxy before it, does not offer a page beside the API v2. */
+  get isNotOffered(): boolean {
+    return this.endpoint !== 'login' && [403, 404, 501].includes(this.status ?? 0);
+  }
+
+  /** What the failure is a fault of, whichever URL it was met at: no response, or one of the other reasons. */
+  get fault(): string {
+    return UNANSWERED.has(this.reason) ? 'no response' : this.reason;
+  }
+
+  /** The failed request. The error of a scan sums up the failures of its nodes; its cause is one of them. */
+  get request(): RequestError {
+    return this.cause instanceof RequestError ? this.cause : this;
+  }
 }
 
 /** Codes of failures to connect: the request was not sent. */
@@ -113,31 +154,9 @@ function blamedFor(reason: FailureReason, code: string): Blamed {
   return reason === 'network' || reason === 'timeout' ? 'endpoint' : 'nobody';
 }
 
-/** Whether the request surely was not sent. */
-export function wasNotSent(error: RequestError): boolean {
-  return (
-    error.reason === 'tls' || error.reason === 'breaker_open' || CONNECT_CODES.test(codeOf(error))
-  );
-}
-
-/** Whether the server has surely not begun with the request. */
-export function wasRefused(error: RequestError): boolean {
-  return error.status === TOO_MANY_REQUESTS || wasNotSent(error);
-}
-
-/** Whether a deadline of ours ended the request; those of the system and of undici have codes. */
-export function missedDeadline(error: RequestError): boolean {
-  return error.reason === 'timeout' && codeOf(error) === '';
-}
-
 /** Whether a gateway or balancer got no response from a node. */
 export function isNodeTimeout(error: RequestError, { node }: { readonly node?: number }): boolean {
   return node !== undefined && error.status === GATEWAY_TIMEOUT;
-}
-
-/** Whether nobody answered in time: the server itself, or what the server that responded has asked. */
-export function isSilence({ reason, status }: RequestError): boolean {
-  return reason === 'timeout' || status === GATEWAY_TIMEOUT;
 }
 
 /** What does not answer is silent at one URL, refuses the connection at the next, and is a 502 or 500 at a third. */
@@ -148,16 +167,6 @@ const UNANSWERED: ReadonlySet<FailureReason> = new Set([
   'http',
   'breaker_open',
 ]);
-
-/** What a failure is a fault of, whichever URL it was met at: no response, or one of the other reasons. */
-export function faultOf({ reason }: RequestError): string {
-  return UNANSWERED.has(reason) ? 'no response' : reason;
-}
-
-/** Whether the poll was over before the response was. */
-export function exceededPoll({ reason, cause }: RequestError): boolean {
-  return reason === 'timeout' && isTimeoutError(cause);
-}
 
 function isTimeoutError(error: unknown): boolean {
   return error instanceof Error && error.name === 'TimeoutError';
@@ -200,11 +209,6 @@ export function failureOf(error: unknown): RequestError {
   return new RequestError(reason, messageOf(error), { cause: error });
 }
 
-/** The failed request. The error of a scan sums up the failures of its nodes; its cause is one of them. */
-export function failedRequest(error: RequestError): RequestError {
-  return error.cause instanceof RequestError ? error.cause : error;
-}
-
 /** Cuts and cleans what a server may have written: a certificate can have a thousand names, and OpenSSL repeats them all. */
 function cut(text: string): string {
   return cleanText(text.length <= MAX_TEXT_LENGTH ? text : `${text.slice(0, MAX_TEXT_LENGTH)}…`);
@@ -220,11 +224,6 @@ function withSafeText(error: unknown, code: string): unknown {
 function isNotHttp(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
   return error.name === 'HTTPParserError' || error.name === 'AssertionError';
-}
-
-/** Whether the server, or a proxy before it, does not offer a page beside the API v2. */
-export function isNotOffered({ status, endpoint }: RequestError): boolean {
-  return endpoint !== 'login' && (status === 403 || status === 404 || status === 501);
 }
 
 /** The error of a response whose status is not 2xx. */

@@ -1,12 +1,6 @@
 import type { Attempt } from './attempt.ts';
 import { Breaker, type BreakerOptions, type Pause } from './breaker.ts';
-import {
-  type Blamed,
-  isNodeTimeout,
-  missedDeadline,
-  RequestError,
-  TOO_MANY_REQUESTS,
-} from './errors.ts';
+import { type Blamed, isNodeTimeout, RequestError, TOO_MANY_REQUESTS } from './errors.ts';
 import type { HttpRequest } from './request.ts';
 import { isRefusal, pauseSeconds, POLICY } from './retry-policy.ts';
 import { createUpstream, type Upstream } from './upstream.ts';
@@ -273,6 +267,6 @@ function mayBlame({ blames }: HttpRequest, what: Blamed): boolean {
  */
 function wasSilent({ request, code }: Attempt, error: RequestError): boolean {
   if (isNodeTimeout(error, request)) return true;
-  if (!missedDeadline(error)) return false;
+  if (!error.missedDeadline) return false;
   return code === 'error' || (request.node !== undefined && !request.stats.signal.aborted);
 }

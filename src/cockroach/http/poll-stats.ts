@@ -1,5 +1,5 @@
 import { type Endpoint, type Limit, sum } from '#base';
-import { faultOf, RequestError } from './errors.ts';
+import { RequestError } from './errors.ts';
 
 /** What was odd in a poll and did not fail it. */
 export interface PollWarning {
@@ -59,7 +59,7 @@ export function createPollStats(
  */
 export function addWarning({ warnings }: Pick<PollStats, 'warnings'>, warning: PollWarning): void {
   const { about, endpoint, error } = warning;
-  const key = [about, endpoint, faultOf(error)].filter(Boolean).join(', ');
+  const key = [about, endpoint, error.fault].filter(Boolean).join(', ');
   if (!warnings.has(key)) warnings.set(key, warning);
 }
 

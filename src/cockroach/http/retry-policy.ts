@@ -1,12 +1,5 @@
 import type { RetryReason } from '#base';
-import {
-  isNodeTimeout,
-  isNotOffered,
-  missedDeadline,
-  type RequestError,
-  TOO_MANY_REQUESTS,
-  wasRefused,
-} from './errors.ts';
+import { isNodeTimeout, type RequestError, TOO_MANY_REQUESTS } from './errors.ts';
 import type { HttpRequest } from './request.ts';
 
 // What is sent more than once, what is left alone, and for how long. A failed request
@@ -75,13 +68,13 @@ export function goesToNextUrl(
   error: RequestError,
   previous: RequestError | undefined,
 ): boolean {
-  if (missedDeadline(error) || isNodeTimeout(error, request)) return false;
+  if (error.missedDeadline || isNodeTimeout(error, request)) return false;
   if (request.wasRefused === true && isRefusal(request, error)) return false;
   const mayBeGateway = request.retryOn500 === true || request.node !== undefined;
   const isGatewayFault =
     isRefusal(request, error) ||
     (error.status === 500 && mayBeGateway) ||
-    (request.isBesideApi === true && isNotOffered(error));
+    (request.isBesideApi === true && error.isNotOffered);
   if (isGatewayFault) return previous?.status !== error.status;
   // With Retry-After, other URLs may be used meanwhile.
   const isPaused = error.status === TOO_MANY_REQUESTS && error.retryAfterSeconds !== undefined;
@@ -94,7 +87,7 @@ export function goesToNextUrl(
  */
 export function mayBeRepeated(request: HttpRequest, error: RequestError): boolean {
   if (request.method === 'GET' || request.endpoint === 'login') return true;
-  return wasRefused(error) || isRefusal(request, error);
+  return error.wasRefused || isRefusal(request, error);
 }
 
 /** Whether the failure is a refusal of a login, or of a request that would be accepted with another token or user. */
@@ -110,7 +103,7 @@ export function isRefusal({ endpoint, sentToken }: HttpRequest, { reason }: Requ
  */
 export function retryReason(error: RequestError, request: HttpRequest): RetryReason | undefined {
   if (isNodeTimeout(error, request)) return undefined;
-  if (request.method !== 'GET' && !wasRefused(error)) return undefined;
+  if (request.method !== 'GET' && !error.wasRefused) return undefined;
   if (error.status === TOO_MANY_REQUESTS) return 'throttled';
   if (error.status !== undefined) return error.blames === 'endpoint' ? 'http' : undefined;
   return error.reason === 'network' ? 'network' : undefined;

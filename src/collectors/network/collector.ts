@@ -1,12 +1,5 @@
 import type { OptionSpecs, OptionValues } from '#base';
-import {
-  type ClusterApi,
-  failureOf,
-  isNotOffered,
-  isSilence,
-  listNodes,
-  type RequestError,
-} from '#cockroach';
+import { type ClusterApi, failureOf, listNodes, type RequestError } from '#cockroach';
 import { gauge } from '#metrics';
 import { type CollectorPoll, defineCollector, mostFrequent } from '../collector.ts';
 import { type NetworkResult, PEER_STATES } from './network-result.ts';
@@ -176,11 +169,11 @@ export async function readConnections(
     await read(Math.min(WHOLE_MS, WHOLE_SHARE * context.leftMs()));
   } catch (error) {
     const failure = failureOf(error);
-    if (isNotOffered(failure)) {
+    if (failure.isNotOffered) {
       const refused = `the server does not offer /_status/connectivity (HTTP ${failure.status})`;
       return withoutData(`${refused}: it exists from version 23.2 on, and a proxy must pass it on`);
     }
-    if (!isSilence(failure) || context.signal.aborted) throw error;
+    if (!failure.isSilence || context.signal.aborted) throw error;
     const failures = await askEach(toScan, context, (waitMs, nodeId) => read(waitMs, { nodeId }));
     if (asked.size === 0) throw mostFrequent(failures) ?? failure;
   }

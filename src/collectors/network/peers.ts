@@ -75,7 +75,7 @@ const parseSeconds: TextParser<number | undefined> = (bytes, start, end) => {
 type SentPeer = Infer<ReturnType<typeof peerShape>>;
 
 /** The ids of the nodes of the cluster by the poll's own list. */
-export interface ListedIds {
+interface ListedIds {
   readonly all: ReadonlySet<number>;
   readonly live: ReadonlySet<number>;
 }

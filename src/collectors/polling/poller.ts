@@ -5,7 +5,6 @@ import { beginDeadline, type Clock, type Limit, type Log } from '#base';
 import {
   addWarning,
   BreakerOpenError,
-  failedRequest,
   failureOf,
   type FindRemedy,
   type HttpClient,
@@ -198,7 +197,7 @@ export class Poller {
   /** Whether the last poll failed because there was no login. */
   get #lacksLogin(): boolean {
     const { error } = this.#outcome.failure ?? {};
-    return error !== undefined && failedRequest(error).endpoint === 'login';
+    return error !== undefined && error.request.endpoint === 'login';
   }
 
   /** Resolves when no poll of this poller or of the one before a reload is running; then drops the latter. */

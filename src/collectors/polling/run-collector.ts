@@ -31,7 +31,7 @@ export type ChosenPoll<Options> = Partial<
 >;
 
 /** What a poll of a collector needs besides its API. */
-export interface GivenPoll<Options, State> {
+interface GivenPoll<Options, State> {
   readonly config: Pick<ClusterConfig, 'collectors' | 'cluster_api'>;
   readonly clock: Clock;
   /** Ends the poll: the process stops, or the command is cancelled. */

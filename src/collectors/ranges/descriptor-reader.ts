@@ -3,7 +3,6 @@ import { sum } from '#base';
 import {
   type ClusterApi,
   failureOf,
-  isNotOffered,
   type PollStats,
   type RangeDescriptor,
   type RequestError,
@@ -95,7 +94,7 @@ export class DescriptorReading {
 
   /** A request failed, and a shorter one would not help. */
   failed(failure: RequestError): void {
-    const isRefused = REFUSED_PATH.has(failure.status) || isNotOffered(failure);
+    const isRefused = REFUSED_PATH.has(failure.status) || failure.isNotOffered;
     if (isRefused && failure.endpoint !== 'login') this.refusal = failure;
     else this.failure = failure;
   }

@@ -18,7 +18,7 @@ const SETTLED: ReadonlySet<unknown> = new Set([0, 5]);
 const MAX_TYPE = 6;
 
 /** What a descriptor changed: `older` ones are not kept; `zone` shows other voters on the same nodes. */
-export type DescriptorChange = 'older' | 'kept' | 'zone';
+type DescriptorChange = 'older' | 'kept' | 'zone';
 
 /**
  * Keeps a descriptor that was requested at this tick, unless one with a higher generation is known. Example: node 4 was down, the range

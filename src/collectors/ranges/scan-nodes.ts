@@ -131,7 +131,7 @@ export function logFailures(
 const NO_PROXY: ReadonlySet<unknown> = new Set([400, 404, 502]);
 
 /** How the elements of a list are read: a command shows more of them than a scan keeps. */
-export interface ElementReader<S extends ObjectShape> {
+interface ElementReader<S extends ObjectShape> {
   readonly shape: S;
   /**
    * Adds the element to the node, which may throw, and takes over what it needs of it: the element is reused. Without this

@@ -45,7 +45,7 @@ type State = Map<string, LastRun>;
 type Context = CollectorPoll<OptionValues<typeof OPTIONS>, State>;
 
 /** A query with what is known of it. */
-export interface KnownQuery {
+interface KnownQuery {
   readonly query: Query;
   /** Undefined where no run has succeeded, or not lately. */
   readonly rows: readonly QueryRow[] | undefined;

@@ -16,7 +16,7 @@ const UNKNOWN_USER_HASH = '......................0123456789012345678901234567890
 const BASIC = /^basic ([A-Za-z\d+/]+={0,2})$/i;
 
 /** `busy`: the login was displaced by another one, or its client has left. */
-export type LoginOutcome = 'accepted' | 'rejected' | 'busy';
+type LoginOutcome = 'accepted' | 'rejected' | 'busy';
 
 /** Compares a password with a bcrypt hash. */
 export type ComparePassword = (password: string, hash: string) => Promise<boolean>;

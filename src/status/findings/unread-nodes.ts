@@ -1,5 +1,4 @@
 import { formatNodes, plural } from '#base';
-import { isSilence } from '#cockroach';
 import type { FailedNode, RangesResult } from '#collectors';
 import type { Problem } from './status.ts';
 
@@ -28,5 +27,5 @@ export function unreadNodes({ scanned, failed, summary }: RangesResult): readonl
 
 /** Whether the node did not respond, to the exporter or to the node that asked it. */
 function isSilent({ wasQueried, failure }: FailedNode): boolean {
-  return wasQueried && isSilence(failure);
+  return wasQueried && failure.isSilence;
 }

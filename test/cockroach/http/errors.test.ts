@@ -2,11 +2,9 @@ import { describe, expect, test } from 'vitest';
 import {
   codeOf,
   isNodeTimeout,
-  missedDeadline,
   RequestError,
   statusError,
   toRequestError,
-  wasNotSent,
 } from '../../../src/cockroach/http/errors.ts';
 import { pauseSeconds } from '../../../src/cockroach/http/retry-policy.ts';
 import { JsonError, JsonLimitError } from '../../../src/json/index.ts';
@@ -89,18 +87,18 @@ test.each([
   ['UND_ERR_ABORTED', false],
   ['ECONNRESET', false],
 ])('a request that failed with %s was surely not sent: %s', (code, notSent) => {
-  expect(wasNotSent(failWith(code))).toBe(notSent);
+  expect(failWith(code).wasNotSent).toBe(notSent);
 });
 
 test('a request that a breaker kept back was surely not sent', () => {
-  expect(wasNotSent(new RequestError('breaker_open', 'x'))).toBe(true);
-  expect(wasNotSent(new RequestError('timeout', 'x'))).toBe(false);
+  expect(new RequestError('breaker_open', 'x').wasNotSent).toBe(true);
+  expect(new RequestError('timeout', 'x').wasNotSent).toBe(false);
 });
 
 test('a deadline of ours is told from that of the system and from that of a gateway', () => {
   const failures = [new RequestError('timeout', 'x'), failWith('ETIMEDOUT'), failWith('EPIPE')];
-  expect(failures.map(missedDeadline)).toEqual([true, false, false]);
-  expect(missedDeadline(new RequestError('other', 'x'))).toBe(false);
+  expect(failures.map(({ missedDeadline }) => missedDeadline)).toEqual([true, false, false]);
+  expect(new RequestError('other', 'x').missedDeadline).toBe(false);
   const [gateway, refused] = [statusError(504, 'x', {}), statusError(502, 'x', {})];
   expect([isNodeTimeout(gateway, { node: 0 }), isNodeTimeout(refused, { node: 0 })]).toEqual([
     true,
