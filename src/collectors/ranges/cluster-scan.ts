@@ -18,7 +18,7 @@ import type { KnownRanges } from './known-ranges.ts';
 import type { KeySpace, LeftOvers } from './left-overs.ts';
 import { isLost, listLost } from './lost-ranges.ts';
 import { findCandidates, findOverlapping } from './overlaps.ts';
-import { findSlots, IS_UNCERTAIN, type RangeMap, walk } from './range-map.ts';
+import { type RangeMap, walk, MARK } from './range-map.ts';
 import type { ClusterScan, HeldRange, ScannedNode } from './scan-result.ts';
 import type { RangesState, ScanContext } from './scan-state.ts';
 import { findProved, readsDescriptors, type VerifiedScan } from './verify-scan.ts';
@@ -167,13 +167,13 @@ async function judgeKeySpace(
 
 /** Whether replicas differ in the keys of the range, and none with a valid lease has said which are right: some have not seen a split. */
 function areKeysDoubtful({ known, verification }: CheckedScan, slot: number): boolean {
-  const differ = ((known.map.columns.marks[slot] ?? 0) & IS_UNCERTAIN) !== 0;
+  const differ = ((known.map.columns.marks[slot] ?? 0) & MARK.isUncertain) !== 0;
   return differ && !verification.isReadNow(slot);
 }
 
 /** Whether one of the reported ranges is meant. */
 async function hasRange(map: RangeMap, isMeant: (slot: number) => boolean): Promise<boolean> {
-  const [slot] = await inSlices(findSlots(map, isMeant, 1));
+  const [slot] = await inSlices(map.findSlots(isMeant, 1));
   return slot !== undefined;
 }
 

@@ -3,29 +3,34 @@ import { firstReporter } from './descriptors.ts';
 import { type RangeMap, walk, type Work } from './range-map.ts';
 
 /** How urgent it is to read the descriptor of a range; of two that are equally urgent the older one comes first. */
-export type Urgency = typeof CONTRADICTED | typeof EXPIRING | typeof OLD;
-/** Not known or not confirmed, a member went down, or a replica reports that the range serves nothing. */
-export const CONTRADICTED = 1;
-/** Older than three quarters of its age, or it names a node that is down. */
-export const EXPIRING = 2;
-/** Older than half of its age. */
-export const OLD = 3;
-/** Old enough to fill the batch of a node that has older ones. */
-export const AGING = 4;
-export const NOT_DUE = 0;
+export const URGENCY = {
+  notDue: 0,
+  /** Not known or not confirmed, a member went down, or a replica reports that the range serves nothing. */
+  contradicted: 1,
+  /** Older than three quarters of its age, or it names a node that is down. */
+  expiring: 2,
+  /** Older than half of its age. */
+  old: 3,
+  /** Old enough to fill the batch of a node that has older ones. */
+  aging: 4,
+} as const;
+export type Urgency = (typeof URGENCY)[keyof typeof URGENCY];
+
+// A constant is read faster than a property, for each of a million ranges.
+const { notDue, contradicted, expiring, old, aging } = URGENCY;
 
 /** Ranges that are planned at a time. */
 const MAX_PLANNED = 20_000;
 /** Ages are told apart by their power of two and the three bits below: 1,000 ticks from 1,100, but not from 1,010. */
 const AGES = 256;
-const KEYS = (AGING + 1) * AGES;
+const KEYS = (aging + 1) * AGES;
 const NO_SLOT = 0xffff_ffff;
 
 /** What the choice depends on. */
 export interface PlanBasis {
   readonly map: RangeMap;
   readonly nowTick: number;
-  readonly urgencyOf: (slot: number) => Urgency | typeof AGING | typeof NOT_DUE;
+  readonly urgencyOf: (slot: number) => Urgency;
   /** The reporters of the range that were asked since the scan began and did not respond. */
   readonly askedBefore: (rangeId: number) => readonly number[] | undefined;
 }
@@ -44,7 +49,7 @@ export interface DescriptorPlan {
 export function* planDescriptors(
   basis: PlanBasis,
   batchSize: number,
-  least: Urgency = OLD,
+  least: Urgency = old,
 ): Work<DescriptorPlan> {
   const { map } = basis;
   const counts = new Uint32Array(KEYS);
@@ -54,11 +59,11 @@ export function* planDescriptors(
       counts[key] = (counts[key] ?? 0) + 1;
     }
   });
-  const count = (last: Urgency): number => sumBetween(counts, CONTRADICTED, last + 1);
+  const count = (last: Urgency): number => sumBetween(counts, contradicted, last + 1);
   const wanted = count(least);
-  const due = count(EXPIRING);
+  const due = count(expiring);
   if (wanted === 0) return { due, wanted, batches: [] };
-  const fillers = least === OLD ? sumBetween(counts, AGING, AGING + 1) : 0;
+  const fillers = least === old ? sumBetween(counts, aging, aging + 1) : 0;
   // Where the ranges of each key begin.
   const places = new Uint32Array(KEYS);
   for (let key = AGES + 1; key < KEYS; key += 1) {
@@ -101,7 +106,7 @@ function sumBetween(counts: Uint32Array, first: number, end: number): number {
 /** The urgency and, in it, the age: the smaller, the sooner it is read. */
 function keyOf(basis: PlanBasis, slot: number): number {
   const urgency = basis.urgencyOf(slot);
-  if (urgency === NOT_DUE) return 0;
+  if (urgency === notDue) return 0;
   const age = Math.max(1, basis.nowTick - (basis.map.columns.readAt[slot] ?? 0));
   const power = 31 - Math.clz32(age);
   const below = Math.floor(age / 2 ** (power - 3)) & 7;

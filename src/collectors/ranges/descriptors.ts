@@ -1,12 +1,11 @@
 import type { RangeDescriptor } from '#cockroach';
 import {
   GENERATIONS,
-  IS_CHANGING,
   NO_PLACE,
-  READ_AT_LEASEHOLDER,
   type RangeMap,
   MAX_NODE_ID,
   MAX_REPLICAS,
+  MARK,
 } from './range-map.ts';
 
 /** Types of replicas that vote, and that voted before a change of the configuration that is going on (roachpb ReplicaType). */
@@ -36,14 +35,14 @@ export function keepDescriptor(
   const isKnown = map.replicasOf(slot) !== 0;
   const ahead = (generation - map.generationOf(slot) + GENERATIONS) % GENERATIONS;
   if (isKnown && ahead >= GENERATIONS / 2) return 'older';
-  const wasSettled = isKnown && ((marks[slot] ?? 0) & IS_CHANGING) === 0;
+  const wasSettled = isKnown && ((marks[slot] ?? 0) & MARK.isChanging) === 0;
   const before = isKnown ? votersOf(map, slot) : undefined;
   readAt[slot] = tick;
   const isSettled = descriptor.replicas.every(({ type }) => SETTLED.has(type));
   marks[slot] =
-    ((marks[slot] ?? 0) & ~(READ_AT_LEASEHOLDER | IS_CHANGING)) |
-    (isFromLeaseholder ? READ_AT_LEASEHOLDER : 0) |
-    (isSettled ? 0 : IS_CHANGING);
+    ((marks[slot] ?? 0) & ~(MARK.readAtLeaseholder | MARK.isChanging)) |
+    (isFromLeaseholder ? MARK.readAtLeaseholder : 0) |
+    (isSettled ? 0 : MARK.isChanging);
   keepReplicas(map, slot, descriptor);
   if (before === undefined) return 'kept';
   // A move has a learner more at first and a voter less at the end. On the same nodes it is the zone that changes, where that is

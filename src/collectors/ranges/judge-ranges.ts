@@ -4,7 +4,7 @@ import { nodesOf } from './descriptors.ts';
 import { bitsOf, SERVES_NOTHING, UNAVAILABLE } from './known-ranges.ts';
 import { isLost } from './lost-ranges.ts';
 import { keepsMajority, type RangeReplicas } from './majority.ts';
-import { HOLDER_HAS_NO_QUORUM, type RangeMap, walk, type Work } from './range-map.ts';
+import { type RangeMap, walk, type Work, MARK } from './range-map.ts';
 import { NO_LEASE } from './replica.ts';
 import type { Confirmed } from './second-reading.ts';
 import type { ScannedRanges } from './verification.ts';
@@ -163,7 +163,7 @@ function isDisputed(
   const { marks, leases } = known.map.columns;
   const isListedByHolder = ((leases[slot] ?? 0) & 3) !== NO_LEASE;
   const areAllLive = ((voters | votersBefore) & ~held) === 0;
-  const isStated = ((marks[slot] ?? 0) & HOLDER_HAS_NO_QUORUM) !== 0;
+  const isStated = ((marks[slot] ?? 0) & MARK.holderHasNoQuorum) !== 0;
   return isListedByHolder && verification.isReadNow(slot) && areAllLive && !isStated;
 }
 

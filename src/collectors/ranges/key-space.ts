@@ -1,4 +1,4 @@
-import { IS_UNCERTAIN, mix, type RangeMap, walk, type Work } from './range-map.ts';
+import { mix, type RangeMap, walk, type Work, MARK } from './range-map.ts';
 import type { KeySpaceStatus } from './scan-result.ts';
 
 // The start key of each range is the end key of another, but for the first and the last. A key is known by the hash of its
@@ -200,7 +200,7 @@ export function* findUncertain(map: RangeMap, open: OpenEnds): Work<readonly num
       if (found[slot] === 0) continue;
       const isOpen =
         isAnyOpen && (open.has(keys[2 * slot] ?? 0) || open.has(keys[2 * slot + 1] ?? 0));
-      if (isOpen || ((marks[slot] ?? 0) & IS_UNCERTAIN) !== 0) slots.push(slot);
+      if (isOpen || ((marks[slot] ?? 0) & MARK.isUncertain) !== 0) slots.push(slot);
     }
   });
   return slots;

@@ -1,16 +1,7 @@
 import { formatCount, PROBLEMS, type RangeProblem, REPORTED_PROBLEMS } from '#base';
 import { RequestError } from '#cockroach';
 import { MAX_READ_AGAIN } from './key-space.ts';
-import {
-  HAS_OLD_SEQUENCE,
-  HOLDER_HAS_NO_QUORUM,
-  IS_CLAIMED,
-  IS_UNCERTAIN,
-  NO_PLACE,
-  RangeMap,
-  walk,
-  type Work,
-} from './range-map.ts';
+import { NO_PLACE, RangeMap, walk, type Work, MARK } from './range-map.ts';
 import {
   countProblems,
   LEASE_KINDS,
@@ -165,7 +156,7 @@ export class KnownRanges {
   #claim(slot: number, nodeId: number, holdsLease: boolean): void {
     const { ids, marks } = this.map.columns;
     const isStated = holdsLease || this.claims.length === MAX_CLAIMS;
-    marks[slot] = (marks[slot] ?? 0) | (isStated ? HOLDER_HAS_NO_QUORUM : IS_CLAIMED);
+    marks[slot] = (marks[slot] ?? 0) | (isStated ? MARK.holderHasNoQuorum : MARK.isClaimed);
     if (!isStated) this.claims.push({ rangeId: ids[slot] ?? 0, nodeId });
   }
 
@@ -188,7 +179,7 @@ export class KnownRanges {
     const { marks, leases } = this.map.columns;
     const differ = !isNew && (keys[2 * slot] !== start || keys[2 * slot + 1] !== end);
     if (differ) {
-      marks[slot] = (marks[slot] ?? 0) | IS_UNCERTAIN;
+      marks[slot] = (marks[slot] ?? 0) | MARK.isUncertain;
       this.#addEnds(slot, [keys[2 * slot + 1] ?? 0, end]);
     }
     const isHeldElsewhere = !holdsLease && ((leases[slot] ?? 0) & 3) !== NO_LEASE;
@@ -215,7 +206,7 @@ export class KnownRanges {
     const knownSequence = sequences[slot] ?? 0;
     const sequence = reportedSequence <= MAX_SEQUENCE ? reportedSequence : 0;
     if (kind !== NO_LEASE) {
-      const isOfEarlierScan = ((marks[slot] ?? 0) & HAS_OLD_SEQUENCE) !== 0;
+      const isOfEarlierScan = ((marks[slot] ?? 0) & MARK.hasOldSequence) !== 0;
       if (isOfEarlierScan && sequence > knownSequence) {
         this.leaseChanges += sequence - knownSequence;
       }
@@ -257,7 +248,7 @@ export class KnownRanges {
       problems: column,
       tableIndexes,
     } = this.map.columns;
-    if (sequences[slot] !== 0) marks[slot] = (marks[slot] ?? 0) | HAS_OLD_SEQUENCE;
+    if (sequences[slot] !== 0) marks[slot] = (marks[slot] ?? 0) | MARK.hasOldSequence;
     const replicas = found[slot] ?? 0;
     if (replicas === 0) return;
     counts.ranges += 1;

@@ -1,5 +1,5 @@
 import { findUncertain, MAX_READ_AGAIN, type OpenEnds } from './key-space.ts';
-import { findSlots, type RangeMap, type Work } from './range-map.ts';
+import { type RangeMap, type Work } from './range-map.ts';
 
 // What is left of a range that was merged lies over the range that it was merged into. Hashes of keys have no order, so that an
 // overlap is told from a gap by the ranges: those that are one too many lead from a key where too many begin to one where
@@ -13,7 +13,7 @@ export function* findCandidates(
 ): Work<readonly number[]> {
   const slots = new Set(yield* findUncertain(map, open));
   const isOther = (slot: number): boolean => !slots.has(slot) && isDoubtful(slot);
-  return [...slots, ...(yield* findSlots(map, isOther, MAX_READ_AGAIN))];
+  return [...slots, ...(yield* map.findSlots(isOther, MAX_READ_AGAIN))];
 }
 
 /** What a search for a chain needs: where a range ends, whether too many end there, and the ranges that were found before. */

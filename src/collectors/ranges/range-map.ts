@@ -18,23 +18,25 @@ const IN_COLUMNS = (1 << PLACES) - 1;
 /** The place of the lease holder while it is not known. */
 export const NO_PLACE = 15;
 
-// Marks of a range, as bits of the column `marks`.
-/** Its sequence comes from an earlier scan. */
-export const HAS_OLD_SEQUENCE = 1;
-/** Its descriptor was read from a replica with a valid lease. */
-export const READ_AT_LEASEHOLDER = 2;
-/** Its descriptor has learners, or voters that come or go: it changes in the next moments. */
-export const IS_CHANGING = 32;
-// The marks of one scan.
-/** Its replicas report different keys, or one of them does not know the range any more. */
-export const IS_UNCERTAIN = 4;
-/** All reporters were asked for its descriptor, and none was enough: it is not asked for again before the next scan. */
-export const IS_EXHAUSTED = 16;
-/** A replica that holds the lease reports that the range is unavailable. */
-export const HOLDER_HAS_NO_QUORUM = 64;
-/** A replica without the lease reports that. */
-export const IS_CLAIMED = 128;
-const SCAN_MARKS = IS_UNCERTAIN | IS_EXHAUSTED | HOLDER_HAS_NO_QUORUM | IS_CLAIMED;
+/** Marks of a range, as bits of the column `marks`. */
+export const MARK = {
+  /** Its sequence comes from an earlier scan. */
+  hasOldSequence: 1,
+  /** Its descriptor was read from a replica with a valid lease. */
+  readAtLeaseholder: 2,
+  /** Its descriptor has learners, or voters that come or go: it changes in the next moments. */
+  isChanging: 32,
+  // The marks of one scan.
+  /** Its replicas report different keys, or one of them does not know the range any more. */
+  isUncertain: 4,
+  /** All reporters were asked for its descriptor, and none was enough: it is not asked for again before the next scan. */
+  isExhausted: 16,
+  /** A replica that holds the lease reports that the range is unavailable. */
+  holderHasNoQuorum: 64,
+  /** A replica without the lease reports that. */
+  isClaimed: 128,
+} as const;
+const SCAN_MARKS = MARK.isUncertain | MARK.isExhausted | MARK.holderHasNoQuorum | MARK.isClaimed;
 
 /** Slots of a map that make a step, some tenths of a millisecond. */
 const STEP_SLOTS = 4096;
@@ -75,7 +77,7 @@ function createColumns(capacity: number) {
     generations: new Uint16Array(capacity),
     /** When the descriptor was requested, in ticks (scan-clock.ts); 0 for never. */
     readAt: new Uint32Array(capacity),
-    /** HAS_OLD_SEQUENCE and the other marks. */
+    /** Bits of MARK. */
     marks: new Uint8Array(capacity),
   };
 }
@@ -295,6 +297,18 @@ export class RangeMap {
     return this.#more.get(this.columns.ids[slot] ?? 0);
   }
 
+  /** The slots of the reported ranges that are meant, `most` of them at most. */
+  *findSlots(isMeant: (slot: number) => boolean, most: number): Work<readonly number[]> {
+    const { found } = this.columns;
+    const slots: number[] = [];
+    yield* walk(this.capacity, (from, to) => {
+      for (let slot = from; slot < to && slots.length < most; slot += 1) {
+        if (found[slot] !== 0 && isMeant(slot)) slots.push(slot);
+      }
+    });
+    return slots;
+  }
+
   /** Slot of the id, or the free slot where it belongs. */
   #find(id: number): number {
     const { ids } = this.columns;
@@ -372,21 +386,6 @@ export function* walk(slots: number, visit: (from: number, to: number) => void):
     visit(from, Math.min(from + STEP_SLOTS, slots));
     yield;
   }
-}
-
-/** The slots of the reported ranges that are meant, `most` of them at most. */
-export function* findSlots(
-  { columns: { found }, capacity }: RangeMap,
-  isMeant: (slot: number) => boolean,
-  most: number,
-): Work<readonly number[]> {
-  const slots: number[] = [];
-  yield* walk(capacity, (from, to) => {
-    for (let slot = from; slot < to && slots.length < most; slot += 1) {
-      if (found[slot] !== 0 && isMeant(slot)) slots.push(slot);
-    }
-  });
-  return slots;
 }
 
 /** Mixes 32 bits as the finalizer of MurmurHash3 does: it changes about half of the 32 bits when one bit of the value changes. */

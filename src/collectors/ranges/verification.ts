@@ -3,16 +3,12 @@ import type { ClusterApi, RangeDescriptor, RequestError } from '#cockroach';
 import type { CollectorPoll } from '../collector.ts';
 import type { NodeBatch } from './batches.ts';
 import {
-  AGING,
-  CONTRADICTED,
   type DescriptorPlan,
-  EXPIRING,
-  NOT_DUE,
-  OLD,
   planAll,
   type PlanBasis,
   planDescriptors,
   type Urgency,
+  URGENCY,
 } from './descriptor-plan.ts';
 import {
   DescriptorReader,
@@ -24,16 +20,11 @@ import { keepDescriptor, reportersOf } from './descriptors.ts';
 import { type KnownRanges, SERVES_NOTHING } from './known-ranges.ts';
 import { countPlaces } from './majority.ts';
 import type { Members } from './members.ts';
-import {
-  IS_CHANGING,
-  IS_CLAIMED,
-  IS_EXHAUSTED,
-  IS_UNCERTAIN,
-  NO_PLACE,
-  READ_AT_LEASEHOLDER,
-  type Work,
-} from './range-map.ts';
+import { NO_PLACE, type Work, MARK } from './range-map.ts';
 import { type ScanClock, ticksOf } from './scan-clock.ts';
+
+// A constant is read faster than a property, for each of a million ranges.
+const { notDue, contradicted, expiring, old, aging } = URGENCY;
 
 /** When a scan began, and how old descriptors may be, in ticks. */
 export interface DescriptorAges {
@@ -120,7 +111,7 @@ export class Verification implements DescriptorReceiver {
       return perMinute === undefined || (wanted / perMinute) * 60_000 <= endMs - clock.runningMs();
     };
     const ending = AbortSignal.any([signal, deadline.signal]);
-    for (const least of [CONTRADICTED, EXPIRING] as const) {
+    for (const least of [contradicted, expiring] as const) {
       await this.#readPlanned(ending, hasTime, least);
     }
     clearTimeout(timer);
@@ -150,7 +141,7 @@ export class Verification implements DescriptorReceiver {
     for (let round = 0; round < rounds; round += 1) {
       await this.#reader.read(batches, this, { round, onRead });
     }
-    await this.#readPlanned(signal, () => true, CONTRADICTED);
+    await this.#readPlanned(signal, () => true, contradicted);
   }
 
   /** Reads the descriptors of these ranges once more. */
@@ -192,22 +183,22 @@ export class Verification implements DescriptorReceiver {
     const { ids, found, marks, readAt } = this.#known.map.columns;
     const { scanTick, maxAge } = this.#ages;
     const marked = marks[slot] ?? 0;
-    if (ids[slot] === 0 || found[slot] === 0 || (marked & IS_EXHAUSTED) !== 0) return NOT_DUE;
+    if (ids[slot] === 0 || found[slot] === 0 || (marked & MARK.isExhausted) !== 0) return notDue;
     if (!this.isVerified(slot)) {
       // Who holds the lease of a suspect decides whether it serves. All others may be old after a pause of the exporter.
       const isOnlyOld = !this.#servesNothing(slot) && this.#isOnlyOld(slot);
-      return isOnlyOld ? EXPIRING : CONTRADICTED;
+      return isOnlyOld ? expiring : contradicted;
     }
     const readTick = readAt[slot] ?? 0;
     const isDoubtful =
       readTick >= scanTick
         ? this.#lacksHolder(slot)
-        : this.#servesNothing(slot) || (marked & (IS_CLAIMED | IS_UNCERTAIN)) !== 0;
-    if (isDoubtful) return CONTRADICTED;
-    if (readTick < nowTick - (3 * maxAge) / 4) return EXPIRING;
-    if (readTick < nowTick - REPLACING && this.#namesDown(slot)) return EXPIRING;
-    if (readTick < nowTick - maxAge / 2) return OLD;
-    return readTick < nowTick - maxAge / 4 ? AGING : NOT_DUE;
+        : this.#servesNothing(slot) || (marked & (MARK.isClaimed | MARK.isUncertain)) !== 0;
+    if (isDoubtful) return contradicted;
+    if (readTick < nowTick - (3 * maxAge) / 4) return expiring;
+    if (readTick < nowTick - REPLACING && this.#namesDown(slot)) return expiring;
+    if (readTick < nowTick - maxAge / 2) return old;
+    return readTick < nowTick - maxAge / 4 ? aging : notDue;
   }
 
   /** Takes over what one reporter said of these ranges; another one is asked where that was not enough. */
@@ -265,12 +256,12 @@ export class Verification implements DescriptorReceiver {
     const most = areAllAsked ? length : Math.min(MAX_REPORTERS, length);
     if (nodeIds.length < most) return;
     // Whether there is such a range is read from the lists: they are a stable interface.
-    this.#exhaust(slot, areMissing ? IS_UNCERTAIN : 0);
+    this.#exhaust(slot, areMissing ? MARK.isUncertain : 0);
   }
 
   #exhaust(slot: number, mark = 0): void {
     const { marks } = this.#known.map.columns;
-    marks[slot] = (marks[slot] ?? 0) | IS_EXHAUSTED | mark;
+    marks[slot] = (marks[slot] ?? 0) | MARK.isExhausted | mark;
   }
 
   /** The places of the descriptor that are on live nodes. */
@@ -306,7 +297,7 @@ export class Verification implements DescriptorReceiver {
   /** Whether a replica with a valid lease has sent the descriptor since the scan began. */
   isReadNow(slot: number): boolean {
     const { marks, readAt } = this.#known.map.columns;
-    const isFromLeaseholder = ((marks[slot] ?? 0) & READ_AT_LEASEHOLDER) !== 0;
+    const isFromLeaseholder = ((marks[slot] ?? 0) & MARK.readAtLeaseholder) !== 0;
     return isFromLeaseholder && (readAt[slot] ?? 0) >= this.#ages.scanTick;
   }
 
@@ -331,13 +322,13 @@ export class Verification implements DescriptorReceiver {
 
   /** Whether all reporters of the range were asked for its descriptor, and none was found to hold a valid lease. */
   isExhausted(slot: number): boolean {
-    return ((this.#known.map.columns.marks[slot] ?? 0) & IS_EXHAUSTED) !== 0;
+    return ((this.#known.map.columns.marks[slot] ?? 0) & MARK.isExhausted) !== 0;
   }
 
   /** Whether nothing that happened since the descriptor was requested has made it doubtful. */
   #isCurrent(slot: number): boolean {
     const { readAt, marks } = this.#known.map.columns;
-    if (((marks[slot] ?? 0) & IS_CHANGING) !== 0) return false;
+    if (((marks[slot] ?? 0) & MARK.isChanging) !== 0) return false;
     const readTick = readAt[slot] ?? 0;
     const { zoneChanges } = this.#reading;
     const changedTick =

@@ -11,7 +11,7 @@ import {
   type OpenEnds,
 } from './key-space.ts';
 import type { LeftOvers } from './left-overs.ts';
-import { findSlots, walk, type Work } from './range-map.ts';
+import { walk, type Work } from './range-map.ts';
 import type { ScanContext } from './scan-state.ts';
 import { type AbsentReplica, type Confirmed, SecondReading } from './second-reading.ts';
 import { findUnsplit } from './unsplit.ts';
@@ -99,7 +99,7 @@ async function readDescriptors(context: ScanContext, verification: Verification)
 function findTroubled(scan: Omit<CheckedScan, 'unknown'>): Promise<readonly number[]> {
   const isMeant = (slot: number): boolean =>
     isTroubled(scan, slot) && !scan.verification.isReadNow(slot);
-  return inSlices(findSlots(scan.known.map, isMeant, MAX_READ_AGAIN));
+  return inSlices(scan.known.map.findSlots(isMeant, MAX_READ_AGAIN));
 }
 
 /**
