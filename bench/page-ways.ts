@@ -1,7 +1,12 @@
 // Implementations that read all ranges of a node in one page; each runs in a separate process.
 import { Agent, request } from 'undici';
 import { createPollStats } from '#cockroach';
-import { COLLECTOR_SHAPES, QUERIES, ranges as rangesCollector, readNodeRanges } from '#collectors';
+import {
+  COLLECTOR_SHAPES,
+  ranges as rangesCollector,
+  readNodeRanges,
+  LOAD_INDEX,
+} from '#collectors';
 import { contextOf } from '../test/collectors/ranges/cluster.ts';
 import { createTestClient } from '../test/support/cluster.ts';
 import { measure, residentMib, selfWatch, settle } from './cost.ts';
@@ -50,7 +55,7 @@ async function readAsExporter(): Promise<Found> {
   const stores = [...totals.stores.values()];
   return {
     replicas: stores.reduce((sum, { replicas }) => sum + replicas, 0),
-    queries: stores.reduce((sum, { load }) => sum + (load[QUERIES] ?? 0), 0),
+    queries: stores.reduce((sum, { load }) => sum + (load[LOAD_INDEX.queries] ?? 0), 0),
     bytes: context.bytes,
   };
 }

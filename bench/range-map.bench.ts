@@ -1,6 +1,6 @@
 // Memory of the ranges of a very large cluster: of the map alone, compared with a Map of objects, and of scans.
 // Run: node --expose-gc bench/range-map.bench.ts
-import { RangeMap, type Work } from '#collectors';
+import { RangeMap } from '#collectors';
 import { bytesOf } from '../test/collectors/ranges/cluster.ts';
 import { optionsOfImage } from './image-options.ts';
 import { startProcess } from './process.ts';
@@ -38,7 +38,7 @@ interface Store {
 }
 
 /** Does the work without pauses. */
-function doNow(work: Work): void {
+function doNow(work: Iterator<unknown>): void {
   while (work.next().done !== true) continue;
 }
 

@@ -20,12 +20,11 @@ export {
 } from './alerts.ts';
 export {
   BATCH_APPLICATIONS,
-  DURATION,
+  WAIT_PATTERN,
   GIVEN_SEVERITIES,
-  OWN_LABELS,
+  ALERT_LABELS,
   readSettings,
   type Setting,
-  SETTING_NAMES,
   SettingError,
   SETTINGS,
   type Settings,

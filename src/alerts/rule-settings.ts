@@ -42,10 +42,8 @@ export const SETTINGS: Readonly<Record<string, Setting>> = {
   ),
 };
 
-export const SETTING_NAMES: readonly string[] = Object.keys(SETTINGS);
-
 /** How long an alert waits: one unit, as Prometheus writes it. */
-export const DURATION = /^[1-9]\d{0,4}[smhd]$/;
+export const WAIT_PATTERN = /^[1-9]\d{0,4}[smhd]$/;
 
 /** Limits and links of a configuration, which the status page uses, too. */
 interface ConfiguredSettings extends FindingSettings {
@@ -66,7 +64,7 @@ export interface Settings {
 }
 
 /** Labels that the alerts have, by which they are joined, routed and inhibited. */
-export const OWN_LABELS =
+export const ALERT_LABELS =
   `alertname alertstate severity component application certificate collector crdb_cluster instance job job_type
   kind limit locality node_id problem reason region shard state status store_id tier user`.split(
     /\s+/,
@@ -107,10 +105,10 @@ export function readSettings(pairs: readonly string[], configured?: ConfiguredSe
       severities[name] = value;
     } else if (group === 'for') {
       if (!canWait(name)) fault = 'this alert fires at once; its expression says when';
-      else if (!DURATION.test(value)) fault = 'not a duration above 0: write 90s, 10m or 2h';
+      else if (!WAIT_PATTERN.test(value)) fault = 'not a duration above 0: write 90s, 10m or 2h';
       waits[name] = value;
     } else if (group === 'label') {
-      if (OWN_LABELS.includes(name)) {
+      if (ALERT_LABELS.includes(name)) {
         fault = 'alerts are joined and routed by this label; set another';
       } else if (!/^[a-z_]\w*$/i.test(name)) fault = 'not the name of a label that may be set';
       labels[name] = value;
@@ -143,7 +141,7 @@ function writeValue(name: string, text: string): string {
 function checkValue(name: string, value: string): string {
   const setting = SETTINGS[name];
   if (setting === undefined) {
-    const keys = [...SETTING_NAMES, 'severity.ALERT', 'for.ALERT', 'label.NAME'];
+    const keys = [...Object.keys(SETTINGS), 'severity.ALERT', 'for.ALERT', 'label.NAME'];
     throw unknown('setting', name, keys);
   }
   const [kind, usual] = setting;

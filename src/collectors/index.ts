@@ -26,7 +26,7 @@ export type { Connection, NetworkResult } from './network/network-result.ts';
 export { type JobsStatus, readJobs } from './nodes/job-status.ts';
 export type { ListedNode } from './nodes/node-record.ts';
 export { nodeInfoLabels } from './nodes/collector.ts';
-export { LEASE_KINDS, leaseKindOf, LOADS, QUERIES } from './ranges/replica.ts';
+export { LEASE_KINDS, leaseKindOf, LOADS, LOAD_INDEX } from './ranges/replica.ts';
 export type {
   ClusterScan,
   Dependence,
@@ -50,7 +50,7 @@ export type { QueryRow } from './sql/query-rows.ts';
 
 // Polling: by a poller for as long as the exporter runs, or once.
 export { stretchInterval } from './polling/duty.ts';
-export type { Outcome, PollFailure } from './polling/outcome.ts';
+export type { PollFailure } from './polling/outcome.ts';
 export { Poller, type PollerOptions } from './polling/poller.ts';
 export {
   type ChosenPoll,
@@ -83,4 +83,4 @@ export {
 
 // For reports, benchmarks and the list of fields: what is read, and the memory of ranges.
 export { COLLECTOR_SHAPES, READ_METRICS } from './collector-shapes.ts';
-export { RangeMap, type Work } from './ranges/range-map.ts';
+export { RangeMap } from './ranges/range-map.ts';

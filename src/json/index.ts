@@ -14,7 +14,6 @@ export {
   integer,
   type SelectedKeys,
   last,
-  MAX_NAME_LENGTH,
   nameText,
   number,
   object,

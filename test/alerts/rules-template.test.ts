@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { ALERT_NAMES, canWait } from '../../src/alerts/alerts.ts';
-import { readSettings, SETTING_NAMES } from '../../src/alerts/rule-settings.ts';
+import { readSettings, SETTINGS } from '../../src/alerts/rule-settings.ts';
 import { writeRules } from '../../src/alerts/rules-template.ts';
 import type { RuleGroup } from '../rules/rule-set.ts';
 
@@ -28,7 +28,7 @@ test('every setting and every text stands in a rule, and nothing else is to be f
   const { texts }: { readonly texts: Readonly<Record<string, string>> } = parse(template);
   const rules = template.replaceAll(/^#.*/gm, '');
   const used = Array.from(rules.matchAll(/\$\{(\w+)\}/g), ([, name]) => name);
-  const written = SETTING_NAMES.filter((name) => name !== 'dashboard_url');
+  const written = Object.keys(SETTINGS).filter((name) => name !== 'dashboard_url');
   expect(new Set(used)).toEqual(new Set([...written, ...Object.keys(texts), 'for']));
 });
 

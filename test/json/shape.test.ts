@@ -7,7 +7,6 @@ import {
   hashed,
   integer,
   last,
-  MAX_NAME_LENGTH,
   nameText,
   number,
   object,
@@ -20,6 +19,7 @@ import {
   time,
   type AnyShape,
 } from '../../src/json/index.ts';
+import { MAX_NAME_LENGTH } from '../../src/json/shape.ts';
 
 function read(text: string | Uint8Array, shape: AnyShape): unknown {
   const { value, wrongTypes } = decodeValue(Buffer.from(text), object({ x: shape }));

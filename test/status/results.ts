@@ -8,7 +8,7 @@ import type { NetworkResult } from '../../src/collectors/network/network-result.
 import { nodes as nodesCollector, type NodesResult } from '../../src/collectors/nodes/collector.ts';
 import { readExpiries } from '../../src/collectors/nodes/node-record.ts';
 import type { Poller } from '../../src/collectors/polling/poller.ts';
-import { LOADS, QUERIES } from '../../src/collectors/ranges/replica.ts';
+import { LOADS, LOAD_INDEX } from '../../src/collectors/ranges/replica.ts';
 import type { ClusterScan, RangesResult } from '../../src/collectors/ranges/scan-result.ts';
 import type { ScannedNode } from '../../src/collectors/ranges/scan-result.ts';
 import { sessions, type SessionsResult } from '../../src/collectors/sessions/collector.ts';
@@ -94,7 +94,7 @@ export function rangesResult(failed: number): RangesResult {
 
 /** A node whose replicas are on one store, with this many leases and queries a second. */
 export function scannedStore(nodeId: number, leases: number, queries = 0): ScannedNode {
-  const load = LOADS.map((_, at) => (at === QUERIES ? queries : 0));
+  const load = LOADS.map((_, at) => (at === LOAD_INDEX.queries ? queries : 0));
   const store = { replicas: 3 * leases, leases, quiescent: 0, ticking: 0, problems: [] };
   const stores = new Map([[nodeId, { ...store, load: Float64Array.from(load) }]]);
   return { ...scannedNode(nodeId), stores };

@@ -1,8 +1,8 @@
-import { ALERT_NAMES, findAlert, LIMIT_PAIRS, SETTING_NAMES, SETTINGS, writeRules } from '#alerts';
+import { ALERT_NAMES, findAlert, LIMIT_PAIRS, SETTINGS, writeRules } from '#alerts';
 
 /** The template of the PrometheusRule: the rules, with the chart's `rules.set` where `rules --set` changes them. */
 export function writeRulesTemplate(): string {
-  const marked = Object.fromEntries(SETTING_NAMES.map((name) => [name, `@${name}@`]));
+  const marked = Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, `@${name}@`]));
   const waits = Object.fromEntries(ALERT_NAMES.map((name) => [name, WAIT]));
   const none = { values: marked, severities: {}, labels: {} };
   const usual = rulesIn(writeRules({ ...none, waits: {} })).map(waitOf);
@@ -46,9 +46,9 @@ const DEFAULTS = Object.entries(SETTINGS).map(
   ([name, [, usual]]) => `${JSON.stringify(name)} ${JSON.stringify(usual)}`,
 );
 
-const REGEXES = SETTING_NAMES.filter((name) => SETTINGS[name]?.[0].endsWith('regex')).map((name) =>
-  JSON.stringify(name),
-);
+const REGEXES = Object.keys(SETTINGS)
+  .filter((name) => SETTINGS[name]?.[0].endsWith('regex'))
+  .map((name) => JSON.stringify(name));
 
 const PAIRS = LIMIT_PAIRS.map(
   ({ critical, warning, sign }) => `(list "${critical}" "${warning}" ${sign})`,

@@ -1,9 +1,9 @@
 import {
   ALERT_NAMES,
   canWait,
-  DURATION,
+  WAIT_PATTERN,
   GIVEN_SEVERITIES,
-  OWN_LABELS,
+  ALERT_LABELS,
   type Setting,
   SETTINGS,
 } from '#alerts';
@@ -166,9 +166,9 @@ function ruleSettings(exporter: Schema): Schema {
   const severities = ALERT_NAMES.map((name) => [`severity.${name}`, { enum: GIVEN_SEVERITIES }]);
   const waits = ALERT_NAMES.filter(canWait).map((name) => [
     `for.${name}`,
-    { ...text, pattern: DURATION.source },
+    { ...text, pattern: WAIT_PATTERN.source },
   ]);
-  const ownLabels = OWN_LABELS.map((name) => [`label.${name}`, { not: {} }]);
+  const ownLabels = ALERT_LABELS.map((name) => [`label.${name}`, { not: {} }]);
   return {
     ...object(Object.fromEntries([...settings, ...severities, ...waits, ...ownLabels])),
     patternProperties: { '^label\\.[a-zA-Z_][a-zA-Z0-9_]*$': text },

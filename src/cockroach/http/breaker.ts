@@ -9,7 +9,7 @@ export interface BreakerOptions {
 }
 
 /** A pause that a server requested by Retry-After, or that a node is given after it did not respond. */
-export interface Pause {
+interface Pause {
   readonly sinceMs: number;
   readonly untilMs: number;
   /** The response that requested it. */

@@ -6,12 +6,7 @@ import { type AgentOptions, createAgent } from './agents.ts';
 import { type Attempt, performRequest } from './attempt.ts';
 import { RequestError, type RequestTarget, toRequestError } from './errors.ts';
 import { type Failures, Health, type HealthOptions } from './health.ts';
-import {
-  type HttpRequest,
-  type NamedRequest,
-  requestName,
-  type RequestOptions,
-} from './request.ts';
+import { type HttpRequest, requestName, type RequestOptions } from './request.ts';
 import {
   backoffMs,
   goesToNextUrl,
@@ -36,7 +31,7 @@ export class BreakerOpenError extends RequestError {
   /** When it may be sent. */
   readonly retryInMs: number;
 
-  constructor(request: NamedRequest, retryInMs: number) {
+  constructor(request: Pick<HttpRequest, 'name' | 'endpoint'>, retryInMs: number) {
     const seconds = Math.ceil(retryInMs / 1000);
     const text = `${requestName(request)}: failed too often; the next attempt is in ${seconds} s`;
     super('breaker_open', text, { endpoint: request.endpoint });

@@ -1,5 +1,5 @@
 import type { Attempt } from './attempt.ts';
-import { Breaker, type BreakerOptions, type Pause } from './breaker.ts';
+import { Breaker, type BreakerOptions } from './breaker.ts';
 import { type Blamed, isNodeTimeout, RequestError, TOO_MANY_REQUESTS } from './errors.ts';
 import type { HttpRequest } from './request.ts';
 import { isRefusal, pauseSeconds, POLICY } from './retry-policy.ts';
@@ -129,7 +129,7 @@ export class Health {
   }
 
   /** The longest pause that keeps this request, or without one the requests to any endpoint, from all URLs. */
-  pauseOf(request?: HttpRequest): Pause | undefined {
+  pauseOf(request?: HttpRequest): Breaker['pause'] {
     const targets = request === undefined ? this.#endpoints.values() : [this.#target(request)];
     const pauses = Array.from(targets, ({ breaker }) => breaker.pause);
     const ofUrls = this.upstreams.flatMap(({ breaker }) => breaker.pause ?? []);

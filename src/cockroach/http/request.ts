@@ -3,14 +3,10 @@ import type { FinishedRequest } from '#metrics';
 import type { Blamed } from './errors.ts';
 import type { PollStats } from './poll-stats.ts';
 
-/** What messages name a request by. */
-export interface NamedRequest {
+export interface HttpRequest<T = unknown> {
   readonly endpoint: Endpoint;
-  /** In place of the endpoint `other`: `rename-database`. */
+  /** Names it in messages, in place of the endpoint `other`: `rename-database`. */
   readonly name?: string;
-}
-
-export interface HttpRequest<T = unknown> extends NamedRequest {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Below the configured URL, beginning with `/`; may carry a query. */
   readonly path: string;
@@ -96,7 +92,7 @@ export interface RequestOptions {
 }
 
 /** How messages name a request. */
-export function requestName({ name, endpoint }: NamedRequest): string {
+export function requestName({ name, endpoint }: Pick<HttpRequest, 'name' | 'endpoint'>): string {
   return name ?? endpoint;
 }
 

@@ -6,17 +6,18 @@ import { MAX_RANGE_ID } from './range-map.ts';
 import { type RangeTables, recordOf, SLOT, TableReader, tablesOf } from './replica-record.ts';
 import {
   countProblems,
-  CPU_NANOS,
   EXPIRATION,
   leaseKindOf,
   LOADS,
-  QUERIES,
   QUERY_RATE_BOUNDS,
   type Replica,
   ReplicaColumns,
-  WRITES,
+  LOAD_INDEX,
 } from './replica.ts';
 import type { ScannedNode, StoreTotals } from './scan-result.ts';
+
+// A constant is read faster than a property, for each replica.
+const { queries: QUERIES, writes: WRITES, cpuNanos: CPU_NANOS } = LOAD_INDEX;
 
 /** The response holds ranges of another node than the one that was requested. */
 export class WrongNodeError extends RequestError {}

@@ -30,10 +30,12 @@ export const LOADS = [
   'cpu_time_per_second',
 ] as const;
 
-/** Index in LOADS. */
-export const QUERIES = LOADS.indexOf('queries_per_second');
-export const WRITES = LOADS.indexOf('writes_per_second');
-export const CPU_NANOS = LOADS.indexOf('cpu_time_per_second');
+/** Indexes in LOADS. */
+export const LOAD_INDEX = {
+  queries: LOADS.indexOf('queries_per_second'),
+  writes: LOADS.indexOf('writes_per_second'),
+  cpuNanos: LOADS.indexOf('cpu_time_per_second'),
+} as const;
 
 /** Bounds of crdb_ranges_by_queries_per_second. */
 export const QUERY_RATE_BOUNDS = [1, 10, 50, 100, 250, 500, 1000, 2500, 5000, Infinity] as const;

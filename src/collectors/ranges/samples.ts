@@ -3,13 +3,12 @@ import { formatValue, type SampleSet } from '#metrics';
 import { isLower } from './problem-ranges.ts';
 import { families } from './range-families.ts';
 import {
-  CPU_NANOS,
   LEASE_KINDS,
   LOADS,
   MAX_COUNTED_REPLICAS,
   NO_LEASE,
   QUERY_RATE_BOUNDS,
-  WRITES,
+  LOAD_INDEX,
 } from './replica.ts';
 import type {
   Dependence,
@@ -71,9 +70,9 @@ function writeStores(set: SampleSet, { nodeId, stores, isDetailed }: ScannedNode
       set.set(families.problemReplicas, { problem, ...labels }, replicas);
     });
     LOADS.forEach((load, index) => {
-      if (index > WRITES && !isDetailed) return;
+      if (index > LOAD_INDEX.writes && !isDetailed) return;
       const value = store.load[index] ?? 0;
-      set.set(families[load], labels, index === CPU_NANOS ? value / NANOS : value);
+      set.set(families[load], labels, index === LOAD_INDEX.cpuNanos ? value / NANOS : value);
     });
   }
 }

@@ -5,7 +5,7 @@ import { forgetRanges, judgeClusterScan, judgePartialScan } from './cluster-scan
 import type { NodeReplicas } from './node-replicas.ts';
 import { NO_LIVE_REPLICA } from './problem-ranges.ts';
 import { MAX_NODE_ID, walk, type Work } from './range-map.ts';
-import { QUERIES, WRITES } from './replica.ts';
+import { LOAD_INDEX } from './replica.ts';
 import { ticksOf } from './scan-clock.ts';
 import type { ScannedNodes } from './scan-nodes.ts';
 import type {
@@ -95,7 +95,7 @@ export class RangeScan {
     state.sendsDetails ||= nodes.some(({ isDetailed }) => isDetailed);
     return nodes.map((node) => {
       const isIdle = [...node.stores.values()].every(
-        ({ load }) => load[QUERIES] === 0 && load[WRITES] === 0,
+        ({ load }) => load[LOAD_INDEX.queries] === 0 && load[LOAD_INDEX.writes] === 0,
       );
       return { ...node, isDetailed: node.isDetailed || (isIdle && state.sendsDetails) };
     });
