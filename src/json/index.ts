@@ -1,7 +1,7 @@
 // The only door of this folder; README.md says what is behind it.
 export { canScan } from './compiled-scanner.ts';
 export { decodeValue } from './decoder.ts';
-export { JsonError, JsonLimitError } from './json-error.ts';
+export { JsonEndError, JsonError, JsonLimitError } from './json-error.ts';
 export { PageParser } from './page-parser.ts';
 export { type RecordBatch, slotOf, slotsOf } from './record-batch.ts';
 export {

@@ -1,6 +1,6 @@
 import { sharedScanner, ValueEnd } from './compiled-scanner.ts';
 import { decodeValue } from './decoder.ts';
-import { JsonError } from './json-error.ts';
+import { JsonEndError, JsonError } from './json-error.ts';
 import { batchOf, type RecordBatch } from './record-batch.ts';
 import { readerOf, type RecordReader } from './record-reader.ts';
 import { type Infer, type ObjectShape, typed } from './shape.ts';
@@ -127,7 +127,7 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
       this.#read([], 0);
       if (this.#phase === 'end') return;
       const at = this.#origin + this.#heldBytes;
-      throw new JsonError(at, 'the document is incomplete');
+      throw new (at === 0 ? JsonError : JsonEndError)(at, 'the document is incomplete');
     });
     const shape = this.#options.envelope;
     // Absent members get their defaults.

@@ -1,5 +1,5 @@
 import type { X509Certificate } from 'node:crypto';
-import { isRedirect, NOT_HTTP } from '../http/errors.ts';
+import { BROKEN_HTTP, isRedirect, NOT_HTTP } from '../http/errors.ts';
 import { pauseSeconds } from '../http/retry-policy.ts';
 import type { Failure, Rule } from './failure.ts';
 
@@ -205,8 +205,13 @@ export const CONNECTION_RULES: readonly Rule[] = [
   ['connection closed', { codes: CLOSED }, explainClosed],
   [
     'no HTTP',
-    { codes: [NOT_HTTP] },
+    { codes: [NOT_HTTP], when: ({ hasWorked }) => !hasWorked },
     `no HTTP server listens there: ${HTTP_PORT}; a port that speaks TLS needs https:// in the URL`,
+  ],
+  [
+    'broken HTTP',
+    { codes: [NOT_HTTP, BROKEN_HTTP] },
+    'the response breaks the rules of HTTP: look for a proxy that changes responses, or use the URLs of the nodes',
   ],
   [
     'network',

@@ -1,8 +1,9 @@
 import type { Api } from '#base';
+import { JsonEndError } from '#json';
 import { CachedResponseError } from '../cached-responses.ts';
 import { readNotFound } from '../cloud-api.ts';
 import { isRedirect, NOT_MODIFIED } from '../http/errors.ts';
-import { ProtobufError } from '../protobuf/index.ts';
+import { MessageEndError, ProtobufError } from '../protobuf/index.ts';
 import { adviseRateLimit, CONNECTION_RULES } from './connection-rules.ts';
 import type { Failure, Rule } from './failure.ts';
 import { SQL_RULES } from './sql-rules.ts';
@@ -180,6 +181,14 @@ export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
       'form refused',
       { statuses: [406, 415], when: isBehindLogin },
       'a proxy refuses requests for application/x-protobuf: let them pass, or set cluster_api.protobuf: false',
+    ],
+    [
+      'cut response',
+      {
+        when: ({ error: { cause } }) =>
+          cause instanceof JsonEndError || cause instanceof MessageEndError,
+      },
+      'the response ends in the middle: let proxies and load balancers pass responses of any size and duration, or use the URLs of the nodes',
     ],
     [
       'not this message',

@@ -125,8 +125,11 @@ const CONNECTION_CODES =
   /^(ECONNABORTED|ECONNRESET|EMFILE|ENFILE|EPIPE|UND_ERR_SOCKET|UND_ERR_RES_CONTENT_LENGTH_MISMATCH)$/;
 /** The longest text of an error, in UTF-16 code units. */
 const MAX_TEXT_LENGTH = 300;
-/** `codeOf` a response that is not HTTP. */
+/** `codeOf` a response that does not begin as HTTP, and of one that breaks its rules further on. */
 export const NOT_HTTP = 'NOT_HTTP';
+export const BROKEN_HTTP = 'BROKEN_HTTP';
+/** What undici's parser says of other first bytes. Its errors have no codes. */
+const OTHER_START = /Expected HTTP\//;
 /** Codes of failed TLS handshakes; those of certificates are listed in Node's documentation of `tls`. */
 const TLS_CODES =
   /^(ERR_TLS|ERR_SSL|CERT_|CRL_|INVALID_(CA|PURPOSE)|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_|PATH_LENGTH_|EPROTO$|UND_ERR_PRX_TLS)/;
@@ -190,7 +193,8 @@ export function toRequestError(
   }
   if (isNotHttp(error)) {
     // The parser's own error holds what the server sent: it is no cause of this one.
-    const cause = Object.assign(new Error('not HTTP'), { code: NOT_HTTP });
+    const fault = OTHER_START.test(error.message) ? NOT_HTTP : BROKEN_HTTP;
+    const cause = Object.assign(new Error('not HTTP'), { code: fault });
     const text = `${what}: the response is not HTTP: ${cut(error.message)}`;
     return new RequestError('network', text, { ...target, cause });
   }

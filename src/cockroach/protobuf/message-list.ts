@@ -1,5 +1,5 @@
 import { MessageReader } from './message-reader.ts';
-import { ItemLimitError, ProtobufError } from './protobuf-error.ts';
+import { ItemLimitError, MessageEndError } from './protobuf-error.ts';
 
 /** The longest tag with the number or the length behind it. */
 const MAX_HEAD_BYTES = 15;
@@ -61,7 +61,7 @@ export class MessageList {
   /** Call when the message is complete. Throws ProtobufError. */
   end() {
     if (this.#heldBytes > 0 || this.#skippedBytes > 0) {
-      throw new ProtobufError('the message is incomplete');
+      throw new MessageEndError('the message is incomplete');
     }
     return { ...this.#counts, tooLarge: this.#counts.skipped };
   }

@@ -9,3 +9,6 @@ export class ProtobufError extends Error {
 
 /** An element holds more items than its limit. */
 export class ItemLimitError extends ProtobufError {}
+
+/** The message ends in the middle. */
+export class MessageEndError extends ProtobufError {}

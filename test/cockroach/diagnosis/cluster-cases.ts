@@ -61,6 +61,13 @@ export const CLUSTER_CASES: readonly Case[] = [
     remedy: 'the reason is only in the log of the node that answered',
   },
   {
+    when: 'a proxy cuts responses',
+    fault: { kind: 'status', status: 200, body: '{"nodes":[{"node_id":1', endpoint: 'nodes' },
+    command: ['nodes'],
+    problem: /nodes at \S+: the document is incomplete \(at byte 22 of the document\)/,
+    remedy: 'let proxies and load balancers pass responses of any size and duration',
+  },
+  {
     when: 'it is a virtual cluster',
     options: { quirks: { tenant: 'text' }, insecure: true },
     clusterApi: 'timeout: 5s',

@@ -206,7 +206,8 @@ function waits(): readonly Line[] {
 }
 
 test('every failure has its remedy', async () => {
-  const notHttp = toRequestError(Object.assign(new Error('x'), { name: 'HTTPParserError' }), 'x');
+  const parserError = (text: string): RequestError =>
+    toRequestError(Object.assign(new Error(text), { name: 'HTTPParserError' }), 'x');
   const client = `${PASSWORD}, tls: { cert_file: good.crt, key_file: good.key }`;
   const sections = [
     section('Statuses of the cluster API', statuses('nodes', nodes)),
@@ -218,7 +219,11 @@ test('every failure has its remedy', async () => {
     section('Status 400 by the text of the server', serverTexts(400)),
     section('Status 404 by the text of the server', serverTexts(404)),
     section('Status 429 by the seconds to wait', waits()),
-    section('Codes', [...codes(nodes), ['no HTTP', remedyOf(notHttp)]]),
+    section('Codes', [
+      ...codes(nodes),
+      ['no HTTP', remedyOf(parserError('Expected HTTP/'))],
+      ['broken HTTP', remedyOf(parserError('x'))],
+    ]),
     section(
       'Codes with a CA',
       codes(nodes, await configOf(`${PASSWORD}, tls: { ca_file: ca.crt }`)),

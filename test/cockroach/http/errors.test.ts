@@ -171,13 +171,18 @@ describe('the failure that comes of', () => {
     expect(failure.cause).toBe(cause);
   });
 
-  test.each(['HTTPParserError', 'AssertionError'])('%s says that it is not HTTP', (name) => {
-    const failure = toRequestError(Object.assign(new Error('odd'), { name }), 'nodes');
-    const message = 'nodes: the response is not HTTP: odd';
+  test.each([
+    ['HTTPParserError', 'Expected HTTP/, RTSP/ or ICE/', 'NOT_HTTP'],
+    ['HTTPParserError', 'odd', 'BROKEN_HTTP'],
+    ['AssertionError', 'odd', 'BROKEN_HTTP'],
+  ])('%s: %s says that it is not HTTP', (name, problem, code) => {
+    const error = Object.assign(new Error(problem), { name });
+    const failure = toRequestError(error, 'nodes');
+    const message = `nodes: the response is not HTTP: ${problem}`;
     const expected = { ...NOTHING_MORE, reason: 'network', blames: 'endpoint', message };
     expect(told(failure)).toEqual(expected);
-    expect(failure.cause).toMatchObject({ message: 'not HTTP', code: 'NOT_HTTP' });
-    expect(codeOf(failure)).toBe('NOT_HTTP');
+    expect(failure.cause).toMatchObject({ message: 'not HTTP', code });
+    expect(codeOf(failure)).toBe(code);
   });
 });
 

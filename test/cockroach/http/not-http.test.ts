@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { inspect } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
-import { RequestError } from '../../../src/cockroach/http/errors.ts';
+import { codeOf, RequestError } from '../../../src/cockroach/http/errors.ts';
 import { ask, connect } from '../../support/http-client.ts';
 
 /** The URL of a server that writes these bytes after each request and closes the connection. */
@@ -54,4 +54,15 @@ test.each([
   expect(failure).toMatchObject({ reason: 'network' });
   // Neither the message nor what stands behind it repeats what the server sent.
   expect(inspect(failure, { depth: 10 })).not.toContain('MARKER');
+});
+
+test.each([
+  ['the banner of an SSH server', 'SSH-2.0-MARKER\r\n', 'NOT_HTTP'],
+  ['an alert of a TLS server', '\x15\x03\x01\0\x02\x02\x46', 'NOT_HTTP'],
+  ['a length and chunks', `${CHUNKED.trimEnd()}\r\ncontent-length: 2\r\n\r\n`, 'BROKEN_HTTP'],
+  ['a length in a trailer', `${CHUNKED}2\r\n{}\r\n0\r\ncontent-length: 2\r\n\r\n`, 'BROKEN_HTTP'],
+])('%s is told from another server by its first bytes', async (_what, text, code) => {
+  await using client = connect([await serveBytes(text)]);
+  const failure: unknown = await ask(client).catch((error: unknown) => error);
+  expect(codeOf(failure)).toBe(code);
 });
