@@ -189,7 +189,12 @@ function wholeLists(config: ClusterConfig) {
  */
 async function chooseNodes({ api, stats }: ClusterTarget, nodeId: number | undefined) {
   const list = await listNodes(api, stats);
-  if (nodeId === undefined) return list;
+  if (nodeId === undefined) {
+    if (list.toScan.length > 0) return list;
+    throw new CommandError(
+      'no node is live, draining or decommissioning, so no ranges can be read; see `nodes`',
+    );
+  }
   if (list.toScan.includes(nodeId)) return { ...list, toScan: [nodeId], toSkip: [] };
   if (list.toSkip.includes(nodeId)) {
     throw new CommandError(
@@ -286,6 +291,10 @@ export async function scanAllNodes(
   ).catch((error: unknown) => {
     throw explainFailure(error, ranges, target.config, { hasWorked: true });
   });
+  // Failures of nodes are told one by one.
+  if (result.failure !== undefined && result.failed.length === 0) {
+    throw explainFailure(result.failure, ranges, target.config, { hasWorked: true });
+  }
   const failed = explainFailures(result.failed, target.config);
   for (const [remedy, some] of Map.groupBy(failed, ([, diagnosis]) => diagnosis.remedy)) {
     note(`the ranges of ${formatNodes(some.map(([nodeId]) => nodeId))} are missing: ${remedy}`);

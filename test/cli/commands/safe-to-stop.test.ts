@@ -218,6 +218,20 @@ crdb-exporter: do not stop any of nodes 1 and 4: 1 range would lose the quorum
     expect(err).toContain(told);
   });
 
+  test.each(['nodes --safe-to-stop', 'ranges --problems'])(
+    '%s fails where no node is live, as no ranges can be read',
+    async (command) => {
+      await using simulator = await startSimulator({ ...QUIET, nodes: 3, ranges: 60 });
+      const nodes = [1, 2, 3].map((node_id) => ({ node_id, liveness_status: 0 }));
+      const body = JSON.stringify({ nodes });
+      simulator.fault({ endpoint: 'nodes', kind: 'status', status: 200, body });
+      const config = await configFlag(simulator);
+      const { code, out, err } = await runHere([...command.split(' '), config]);
+      expect([code, out]).toEqual([1, '']);
+      expect(err).toContain('no node is live, draining or decommissioning');
+    },
+  );
+
   test('calls no node safe by responses that a cache has kept together with their Date', async () => {
     const anHourAgo = (): number => Date.now() - 3_600_000;
     const world = { ...QUIET, frozen: false, nodes: 3, ranges: 60, now: anHourAgo };
