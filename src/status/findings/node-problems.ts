@@ -84,7 +84,7 @@ const LIVENESS_PROBLEMS: Readonly<
   other: {
     level: 'warning',
     what: 'in a state that this exporter does not know',
-    next: 'Compare with DB Console: the release may be newer than this exporter. Until then it is not known which nodes may stop.',
+    next: 'Compare with DB Console: the release may be newer than this exporter. Until then it counts as down, and no node as safe to stop.',
   },
   draining: {
     alert: 'CrdbNodeStuckLeaving',
