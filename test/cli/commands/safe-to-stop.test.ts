@@ -6,6 +6,10 @@ import { configFlag, runHere } from '../run.ts';
 const RESPONDS = { quirks: { systemRangesLost: 'works' } } as const;
 const QUIET = { frozen: true, faultyNodes: false, metricKeys: 'useful', seed: 7 } as const;
 
+function anHourAgo(): number {
+  return Date.now() - 3_600_000;
+}
+
 describe('nodes --safe-to-stop', () => {
   test('lists the nodes without which no range loses its quorum', async () => {
     await using simulator = await startSimulator({ ...QUIET, nodes: 5, ranges: 60 });
@@ -233,7 +237,6 @@ crdb-exporter: do not stop any of nodes 1 and 4: 1 range would lose the quorum
   );
 
   test('calls no node safe by responses that a cache has kept together with their Date', async () => {
-    const anHourAgo = (): number => Date.now() - 3_600_000;
     const world = { ...QUIET, frozen: false, nodes: 3, ranges: 60, now: anHourAgo };
     await using simulator = await startSimulator(world);
     const config = await configFlag(simulator);

@@ -205,9 +205,11 @@ function waits(): readonly Line[] {
   ]);
 }
 
+function parserError(text: string): RequestError {
+  return toRequestError(Object.assign(new Error(text), { name: 'HTTPParserError' }), 'x');
+}
+
 test('every failure has its remedy', async () => {
-  const parserError = (text: string): RequestError =>
-    toRequestError(Object.assign(new Error(text), { name: 'HTTPParserError' }), 'x');
   const client = `${PASSWORD}, tls: { cert_file: good.crt, key_file: good.key }`;
   const sections = [
     section('Statuses of the cluster API', statuses('nodes', nodes)),
