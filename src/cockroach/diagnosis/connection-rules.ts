@@ -56,6 +56,13 @@ export function adviseRateLimit({ error }: Failure): string {
   return `the service limits the rate of requests: try again in ${Math.ceil(pauseSeconds(error) ?? 1)} s`;
 }
 
+function adviseUnavailable({ error }: Failure): string {
+  const pause = pauseSeconds(error);
+  const wait =
+    pause === undefined ? '' : `; by its Retry-After requests go on within ${Math.ceil(pause)} s`;
+  return `a proxy or load balancer answers, but no server behind it: check those servers, or use their own URLs${wait}`;
+}
+
 /** Failures before there is a response, and responses that any server may give. */
 export const CONNECTION_RULES: readonly Rule[] = [
   ['unknown host', { codes: ['ENOTFOUND'] }, 'correct the host name in the URL, or add it to DNS'],
@@ -234,11 +241,7 @@ export const CONNECTION_RULES: readonly Rule[] = [
     'a proxy answers this path with a redirect, such as to its login page: let it pass the requests of the exporter on, or use the URLs of the nodes',
   ],
   ['rate limit', { statuses: [429] }, adviseRateLimit],
-  [
-    'no server behind a proxy',
-    { statuses: [502, 503, 504] },
-    'a proxy or load balancer answers, but no server behind it: check those servers, or use their own URLs',
-  ],
+  ['no server behind a proxy', { statuses: [502, 503, 504] }, adviseUnavailable],
   [
     'circuit breaker',
     { reasons: ['breaker_open'] },

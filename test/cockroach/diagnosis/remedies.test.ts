@@ -199,10 +199,12 @@ function serverTexts(status: number): readonly Line[] {
 }
 
 function waits(): readonly Line[] {
-  return [undefined, 0.5, 1, 1.2, 60].map((retryAfterSeconds) => [
-    String(retryAfterSeconds),
-    remedyOf(statusError(429, 'x', { retryAfterSeconds })),
-  ]);
+  return [429, 503].flatMap((status) =>
+    [undefined, 0.5, 1, 1.2, 60, 86_400].map((retryAfterSeconds): Line => [
+      `${status} ${retryAfterSeconds}`,
+      remedyOf(statusError(status, 'x', { retryAfterSeconds })),
+    ]),
+  );
 }
 
 function parserError(text: string): RequestError {
@@ -220,7 +222,7 @@ test('every failure has its remedy', async () => {
     section('Statuses by login', await logins()),
     section('Status 400 by the text of the server', serverTexts(400)),
     section('Status 404 by the text of the server', serverTexts(404)),
-    section('Status 429 by the seconds to wait', waits()),
+    section('Statuses by the seconds to wait', waits()),
     section('Codes', [
       ...codes(nodes),
       ['no HTTP', remedyOf(parserError('Expected HTTP/'))],
