@@ -24,6 +24,8 @@ interface ApiLoginOptions {
 }
 
 const LOGIN = { endpoint: 'login' } as const;
+/** How long a logout waits for a login; servers need some tenths of a second for one. */
+const LOGIN_WAIT_MS = 1_000;
 /** Maximum size of the response to a login or logout. */
 const MAX_RESPONSE_BYTES = 64 * 1024;
 /** A header can carry such a token; servers send base64. */
@@ -136,13 +138,14 @@ export class ApiLogin {
     return abortable(token, request.stats.signal, request.endpoint, request);
   }
 
-  /** Ends the session of the token if a login created it. Waits for a login that has begun. */
+  /** Ends the session of the token if a login created it. Waits for a login that has begun, unless it hangs. */
   async logOut(signal: AbortSignal): Promise<void> {
     const { username, http } = this.#options;
     if (username === undefined) return;
     // A failed login has created no session.
     const login = Promise.resolve(this.#pending).catch(() => undefined);
-    await abortable(login, signal, 'logout: waiting for the login', { endpoint: 'logout' });
+    using wait = beginDeadline(LOGIN_WAIT_MS, signal);
+    await abortable(login, wait.signal, 'logout: waiting for the login', { endpoint: 'logout' });
     if (this.#token === undefined) return;
     const headers = tokenHeaders(this.#token);
     this.#token = undefined;

@@ -185,6 +185,19 @@ describe('logging in', () => {
     const logouts = simulator.requests.entries.filter(({ endpoint }) => endpoint === 'logout');
     expect(logouts).toMatchObject([{ status: 200 }]);
   });
+
+  test('logging out gives a login up that hangs', async () => {
+    await using simulator = await simulate();
+    simulator.fault({ endpoint: 'login', kind: 'hang' });
+    await using client = connect(simulator);
+    const stop = new AbortController();
+    const poll = countNodes(client, stop.signal);
+    await expect.poll(() => simulator.requests.inFlight.get('login')).toBe(1);
+    stop.abort();
+    await expect(poll).rejects.toMatchObject({ name: 'RequestError' });
+    const { signal } = new AbortController();
+    await expect(client.session.logOut(signal)).rejects.toThrow('waiting for the login');
+  });
 });
 
 describe('the token', () => {
