@@ -30,6 +30,7 @@ export function explainFileError(error: unknown, missing = 'file'): string {
   if (code === 'ENOSPC') return 'no space left on the device';
   if (code === 'EACCES' || code === 'EPERM') return 'permission denied';
   if (code === 'EISDIR') return 'it is a directory';
+  if (code === 'EEXIST') return 'a file of this name exists';
   return messageOf(error);
 }
 

@@ -74,5 +74,7 @@ test('it names the file that it cannot write', async () => {
   const file = await writeTemporary('file', '');
   const { code, err } = await runHere(['dashboards', '--output', path.join(file, 'folder')]);
   expect(code).toBe(1);
-  expect(err).toContain(`cannot write ${path.join(file, 'folder', 'crdb-fleet.json')}: `);
+  expect(err).toBe(
+    `crdb-exporter: cannot write ${path.join(file, 'folder')}: there is no such folder; correct that, or choose another place with --output\n`,
+  );
 });

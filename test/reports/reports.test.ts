@@ -94,6 +94,6 @@ test('a file that cannot be written is an error that names it', async () => {
   const { code, err } = await runHere(args);
   expect({ code, err }).toEqual({
     code: 1,
-    err: 'crdb-exporter: cannot write the report /nowhere/report.json: there is no such folder\n',
+    err: 'crdb-exporter: cannot write /nowhere/report.json: there is no such folder; correct that, or choose another place with --report\n',
   });
 });

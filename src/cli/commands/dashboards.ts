@@ -1,9 +1,9 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { type Command, Option } from 'commander';
-import { explainFileError } from '#config';
 import type { Format } from '../../../dashboards/formats.ts';
-import { addExamples, type CommandContext, CommandError } from '../command.ts';
+import { addExamples, type CommandContext } from '../command.ts';
+import { unwritable, writeOutputFile } from '../output/output-file.ts';
 import { addRuleFlags, readRuleFlags } from '../rule-flags.ts';
 
 const FORMATS: readonly Format[] = ['json', 'configmap', 'grafana-operator'];
@@ -35,14 +35,12 @@ export function define(command: Command, context: CommandContext): void {
     // Loaded on demand: their library is larger than the rest of the program.
     const { buildBoards } = await import('../../../dashboards/boards.ts');
     const { writeBoard } = await import('../../../dashboards/formats.ts');
+    await mkdir(output, { recursive: true }).catch((error: unknown) => {
+      throw unwritable('--output', output, error);
+    });
     for (const { name, text } of buildBoards(settings).map((board) => writeBoard(board, format))) {
       const file = path.join(output, name);
-      try {
-        mkdirSync(output, { recursive: true });
-        writeFileSync(file, text);
-      } catch (error) {
-        throw new CommandError(`cannot write ${file}: ${explainFileError(error, 'folder')}`);
-      }
+      await writeOutputFile('--output', file, text);
       process.stdout.write(`${file}\n`);
     }
   });

@@ -1,8 +1,7 @@
-import { writeFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { type Dialect, DIALECTS, SETTINGS, writeRules } from '#alerts';
-import { explainFileError } from '#config';
-import { addExamples, type CommandContext, CommandError } from '../command.ts';
+import { addExamples, type CommandContext } from '../command.ts';
+import { writeOutputFile } from '../output/output-file.ts';
 import { addRuleFlags, readRuleFlags } from '../rule-flags.ts';
 
 interface Options {
@@ -33,11 +32,7 @@ export function define(command: Command, context: CommandContext): void {
       process.stdout.write(text);
       return;
     }
-    try {
-      writeFileSync(output, text);
-    } catch (error) {
-      throw new CommandError(`cannot write ${output}: ${explainFileError(error, 'folder')}`);
-    }
+    await writeOutputFile('--output', output, text);
   });
 }
 

@@ -1,9 +1,7 @@
-import { writeFile } from 'node:fs/promises';
 import { formatJson } from '#base';
 import { type ClusterApi, createPollStats, RequestError } from '#cockroach';
-import { explainFileError } from '#config';
 import { object } from '#json';
-import { CommandError } from '../command.ts';
+import { writeOutputFile } from '../output/output-file.ts';
 import { tapResponses } from './response-tap.ts';
 import { ServerReport } from './server-report.ts';
 
@@ -61,11 +59,7 @@ export class ReportRecorder implements Disposable {
   async write(file: string, exporterVersion: string, scan?: true): Promise<void> {
     const report = this.#report.toJSON(exporterVersion, scan ? 'all nodes' : 'one node');
     const text = `${formatJson(report, 2)}\n`;
-    await writeFile(file, text).catch((error: unknown) => {
-      throw new CommandError(
-        `cannot write the report ${file}: ${explainFileError(error, 'folder')}`,
-      );
-    });
+    await writeOutputFile('--report', file, text);
   }
 
   [Symbol.dispose](): void {

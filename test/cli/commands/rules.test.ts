@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -7,8 +8,9 @@ import { NUMBERS, otherValue } from '../../rules/other-values.ts';
 import { run } from '../../rules/promtool.ts';
 import type { RuleGroup } from '../../rules/rule-set.ts';
 import { expectGolden } from '../../support/golden.ts';
+import { PROGRAM } from '../../support/program.ts';
 import { hasProgram } from '../../support/programs.ts';
-import { runHere, writeTemporary } from '../run.ts';
+import { runHere, startProgram, writeTemporary } from '../run.ts';
 
 /** A text in which white space does not count. */
 function expressions(text: string): string {
@@ -109,8 +111,20 @@ describe('the command rules', () => {
   test('says why it cannot write the file', async () => {
     const file = path.join(await writeTemporary('plain', ''), 'rules.yml');
     const { code, err } = await runHere(['rules', '--output', file]);
-    const message = `cannot write ${file}: there is no such folder`;
+    const message = `cannot write ${file}: there is no such folder; correct that, or choose another place with --output`;
     expect({ code, err }).toEqual({ code: 1, err: `crdb-exporter: ${message}\n` });
+  });
+
+  test('leaves no half of a file', async () => {
+    const file = await writeTemporary('rules.yml', 'old');
+    // Blocks of 1 KiB or of half of that, by shell: less than the rules in either case.
+    const limited = `trap '' XFSZ; ulimit -f 64; exec "$0" "$1" rules --output "$2"`;
+    await using running = startProgram('bash', ['-c', limited, process.execPath, PROGRAM, file]);
+    const { code, err } = await running.ended;
+    expect(code).toBe(1);
+    expect(err).toContain(`crdb-exporter: cannot write ${file}: `);
+    expect(err).toContain('choose another place with --output\n');
+    expect(existsSync(file)).toBe(false);
   });
 
   describe('with a configuration', () => {
