@@ -1,3 +1,4 @@
+import { formatTime, toTime } from '#base';
 import { type Infer, integer, nameText, object } from '#json';
 import { cleanLabelValue } from '#metrics';
 import { RequestError } from './http/errors.ts';
@@ -21,6 +22,8 @@ export class ClusterIdentity {
   nodes = 0;
   /** The first node: `node 1 at crdb-1:26257`. */
   firstNode = '';
+  /** When it started, in ns since the epoch. */
+  #firstStart = 0;
 
   /** Adds a node; elements without an id are none. Texts of servers are cut: they stay in memory, and names are logged. */
   add({
@@ -32,6 +35,7 @@ export class ClusterIdentity {
     if (!isId(id)) return;
     this.nodes += 1;
     const host = cleanLabelValue(address.address_field ?? '');
+    if (this.firstNode === '') this.#firstStart = start ?? 0;
     this.firstNode ||= `node ${id} at ${host}`;
     this.names.add(cleanLabelValue(name));
     this.processes.add(`${id} ${start} ${host}`);
@@ -48,6 +52,16 @@ export class ClusterIdentity {
     return names.length === 0
       ? this.firstNode
       : `${this.firstNode} of the cluster ${names.join(', ')}`;
+  }
+
+  /** Describes two, where all else is equal by the starts of their nodes. */
+  toStringBeside(other: ClusterIdentity): string {
+    if (this.toString() !== other.toString()) return `${this.toString()} and ${other.toString()}`;
+    const starts = [this, other].map((one) => {
+      const start = toTime(one.#firstStart / 1e6);
+      return start === undefined ? 'an unknown time' : formatTime(start);
+    });
+    return `${this.toString()}, one started at ${starts.join(' and one at ')}`;
   }
 }
 
@@ -115,7 +129,7 @@ export class NodeListings {
     this.#former = before;
     this.#inARow = 1;
     this.#noticedBy = pollId;
-    const nodes = `${before.toString()} and ${identity.toString()}`;
+    const nodes = before.toStringBeside(identity);
     if (this.#onReplaced === undefined) {
       throw unclear(`two clusters answer, or all nodes restarted meanwhile: ${nodes}`);
     }

@@ -51,6 +51,21 @@ describe('another cluster is noticed', () => {
   });
 });
 
+test('two clusters of equal names, ids and addresses are told apart by their starts', () => {
+  const listings = new NodeListings();
+  listings.onReplaced(() => undefined);
+  const startMs = Date.parse('2026-03-01T12:00:00Z');
+  const [one, other] = [0, 90_000].map((laterMs) =>
+    identityOf({ id: 1, start: (startMs + laterMs) * 1e6 }),
+  );
+  for (const identity of [one, other, one]) {
+    if (identity !== undefined) listings.listed(testStats(), identity);
+  }
+  expect(listings.alternation?.message).toBe(
+    'two clusters answer by turns: node 1 at a of the cluster east, one started at 2026-03-01 12:01:30 UTC and one at 2026-03-01 12:00:00 UTC',
+  );
+});
+
 test('two clusters answer by turns when the former one is back, until twenty listings in a row are of one', () => {
   const listings = new NodeListings();
   let replacements = 0;
