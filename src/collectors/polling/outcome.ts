@@ -1,4 +1,4 @@
-import { type Limit, type Log, messageOf } from '#base';
+import { type Clock, type Limit, type Log, messageOf, WallClockSteps } from '#base';
 import { failureOf, type PollWarning, RequestError } from '#cockroach';
 
 /** A poll that ran. */
@@ -34,6 +34,40 @@ export interface Outcome {
   readonly failure?: PollFailure | undefined;
   /** Warnings of the last polls. One that failed, or ran out of time, resolves none: it may have ended before the check. */
   readonly warnings?: ReadonlyMap<string, PollWarning>;
+}
+
+/** The outcome of the last poll, whose times move with the wall clock when that is set. */
+export class LastOutcome {
+  readonly #clock: Clock;
+  readonly #steps = new WallClockSteps();
+  #value: Outcome;
+
+  constructor(clock: Clock, value: Outcome) {
+    this.#clock = clock;
+    this.#value = value;
+    this.#follow();
+  }
+
+  get value(): Outcome {
+    this.#follow();
+    return this.#value;
+  }
+
+  set value(value: Outcome) {
+    this.#follow();
+    this.#value = value;
+  }
+
+  #follow(): void {
+    const stepMs = this.#steps.read(this.#clock.wallMs(), this.#clock.monotonicMs());
+    if (stepMs === 0) return;
+    const { last, lastSuccessMs } = this.#value;
+    this.#value = {
+      ...this.#value,
+      last: last && { ...last, atMs: last.atMs + stepMs },
+      lastSuccessMs: lastSuccessMs && lastSuccessMs + stepMs,
+    };
+  }
 }
 
 /** The failure of a poll by an error of the exporter itself, which no response should be able to cause; it is also logged. */

@@ -17,7 +17,7 @@ import type { CollectorConfig } from '#config';
 import { type ClusterMetrics, filterFamilies, type Snapshot } from '#metrics';
 import { type Collector, type CollectorResult, defaultMaxAgeSeconds } from '../collector.ts';
 import { STRETCHED, stretchInterval } from './duty.ts';
-import { type Outcome, type PollFailure, unexpectedFailure } from './outcome.ts';
+import { LastOutcome, type Outcome, type PollFailure, unexpectedFailure } from './outcome.ts';
 import { renderResult } from './render-result.ts';
 import { KeptState, type RunningPoll } from './run-collector.ts';
 import { Schedule } from './schedule.ts';
@@ -63,7 +63,7 @@ export class Poller {
   readonly #schedule: Schedule;
   readonly #log: Log;
   readonly #labels: { readonly collector: string; readonly shard: string };
-  #outcome: Outcome;
+  readonly #outcome: LastOutcome;
   /** The result of the last poll that published; undefined before one has. */
   #published: Published | undefined;
   /** The result that was shown before the running poll. It is shown again when that poll fails late. */
@@ -100,7 +100,7 @@ export class Poller {
         collector.keepsFamily?.(name, options.options, before) ?? true;
       this.#published = { ...previous.#published, snapshot: filterFamilies(snapshot, keeps) };
     }
-    this.#outcome = previous?.outcome ?? { state: 'waiting' };
+    this.#outcome = new LastOutcome(options.clock, previous?.outcome ?? { state: 'waiting' });
     this.#schedule = new Schedule(options.clock, options.random);
     this.#labels = { collector: collector.name, shard };
     this.#log = log.child(this.#labels);
@@ -120,12 +120,12 @@ export class Poller {
   }
 
   get outcome(): Outcome {
-    return this.#outcome;
+    return this.#outcome.value;
   }
 
   /** The interval now: the configured one, or a longer one while responses are slow. */
   get intervalSeconds(): number {
-    return stretchInterval(this.#options.settings, this.#outcome.last?.responseSeconds);
+    return stretchInterval(this.#options.settings, this.outcome.last?.responseSeconds);
   }
 
   get isPolling(): boolean {
@@ -186,7 +186,7 @@ export class Poller {
 
   /** Polls at once if the last poll failed because a login or a token was refused: another one may be accepted now. */
   retryRefused(): void {
-    const isRefused = this.#outcome.failure?.error.reason === 'auth';
+    const isRefused = this.outcome.failure?.error.reason === 'auth';
     if (this.#polling !== undefined) this.#isLoginNew = true;
     else if (isRefused || this.#lacksLogin) {
       this.#schedule.retryIn(0);
@@ -196,7 +196,7 @@ export class Poller {
 
   /** Whether the last poll failed because there was no login. */
   get #lacksLogin(): boolean {
-    const { error } = this.#outcome.failure ?? {};
+    const { error } = this.outcome.failure ?? {};
     return error !== undefined && error.request.endpoint === 'login';
   }
 
@@ -241,7 +241,7 @@ export class Poller {
   async #pollAndReport(stop: AbortSignal): Promise<void> {
     const { pollEnded, metrics } = this.#options;
     this.#shownBefore = this.#published;
-    const { lastSuccessMs } = this.#outcome;
+    const { lastSuccessMs } = this.outcome;
     try {
       await this.#poll(stop).finally(() => {
         this.#polling = undefined;
@@ -250,10 +250,10 @@ export class Poller {
       if (!stop.aborted) pollEnded();
     } catch (error) {
       this.#published = this.#shownBefore;
-      this.#outcome = { ...this.#outcome, lastSuccessMs };
+      this.#outcome.value = { ...this.outcome, lastSuccessMs };
       const failure = unexpectedFailure(error, 'the result cannot be shown', this.#log);
       metrics.pollFailed(this.#labels, failure.error.reason);
-      this.#conclude(failure, this.#outcome.last);
+      this.#conclude(failure, this.outcome.last);
       pollEnded();
     }
   }
@@ -358,7 +358,7 @@ export class Poller {
     this.#schedule.retryIn(blockedMs);
     const message = `all URLs fail; poll skipped, next attempt in ${Math.ceil(blockedMs / 1000)} s`;
     this.#options.metrics.pollSkipped(this.#labels, 'breaker_open');
-    this.#conclude({ error: new RequestError('breaker_open', message) }, this.#outcome.last);
+    this.#conclude({ error: new RequestError('breaker_open', message) }, this.outcome.last);
   }
 
   /** Replaces the outcome after a poll; `last` is the last poll that ran, which a skipped poll leaves as it was. */
@@ -367,7 +367,7 @@ export class Poller {
     last: Outcome['last'],
     warnings: ReadonlyMap<string, PollWarning> = new Map(),
   ): void {
-    const before = this.#outcome;
+    const before = this.outcome;
     const { clock, settings } = this.#options;
     const found = failure && this.#explain(failure);
     if (this.#published === undefined) this.#withoutResultAtMs ??= clock.monotonicMs();
@@ -375,7 +375,7 @@ export class Poller {
     const all = { warnings: new Map(warnings) };
     if (isStretched) addWarning(all, STRETCHED);
     const isWhole = found === undefined && last?.limits.has('duration') !== true;
-    this.#outcome = {
+    this.#outcome.value = {
       state: found === undefined ? 'ok' : 'failing',
       failure: found,
       last,
@@ -392,7 +392,7 @@ export class Poller {
   #explain(failure: PollFailure): PollFailure {
     const { error, rule } = failure;
     if (rule !== undefined) return failure;
-    const hasWorked = this.#outcome.lastSuccessMs !== undefined;
+    const hasWorked = this.outcome.lastSuccessMs !== undefined;
     const found = this.#options.findRemedy(this.collector, error, hasWorked);
     return { error, rule: found?.rule, remedy: found?.remedy };
   }

@@ -312,3 +312,21 @@ test.each([
 async function waitFor(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort');
 }
+
+test.each([3_600_000, -3_600_000])(
+  'what was polled is not older or younger when the wall clock is set by %i ms',
+  async (stepMs) => {
+    const { poller, clock, poll } = preparePoller((_context, { nowMs }) => {
+      if (nowMs > 60_000) throw new Error('no answer');
+    });
+    await poll();
+    const { lastSuccessMs } = poller.outcome;
+    clock.wallStepMs = stepMs;
+    expect(poller.outcome.lastSuccessMs).toBe((lastSuccessMs ?? 0) + stepMs);
+    clock.nowMs += 60_000;
+    await poll();
+    const { state, last, lastSuccessMs: succeededMs } = poller.outcome;
+    expect(state).toBe('failing');
+    expect((last?.atMs ?? 0) - (succeededMs ?? 0)).toBe(60_000);
+  },
+);

@@ -26,8 +26,8 @@ const API = new ClusterApi(
 
 export interface PreparedPoller {
   readonly poller: Poller;
-  /** `sleptMs`: how long the host was suspended. */
-  readonly clock: { nowMs: number; sleptMs: number };
+  /** `sleptMs`: how long the host was suspended; `wallStepMs`: how far the wall clock was set ahead. */
+  readonly clock: { nowMs: number; sleptMs: number; wallStepMs: number };
   /** What the URLs are blocked for. */
   readonly http: { blocked: number };
   /** Polls on demand, and waits for the end. */
@@ -77,7 +77,7 @@ export function preparePoller(
     work,
   }: PollerExtras = {},
 ): PreparedPoller {
-  const clock = { nowMs: 1_000, sleptMs: 0 };
+  const clock = { nowMs: 1_000, sleptMs: 0, wallStepMs: 0 };
   const http = { blocked: 0 };
   const ended = { polls: 0 };
   const lines: string[] = [];
@@ -85,7 +85,11 @@ export function preparePoller(
   const log = createLog({ level: 'info', format: 'json', destination });
   const runningMs = (): number => clock.nowMs;
   const monotonicMs = (): number => clock.nowMs + clock.sleptMs;
-  const clocks = { wallMs: () => START_MS + monotonicMs(), monotonicMs, runningMs };
+  const clocks = {
+    wallMs: () => START_MS + monotonicMs() + clock.wallStepMs,
+    monotonicMs,
+    runningMs,
+  };
   const metrics = new ClusterMetrics();
   const collector = defineCollector({
     ...orders,
