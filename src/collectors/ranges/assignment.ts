@@ -47,16 +47,16 @@ export async function assignNodes(api: ClusterApi, context: ScanContext): Promis
   };
 }
 
-/** Asks again for the nodes that were down when the scan began, and resolves to those that are up; to none where nobody answers. */
+/** Lists the nodes again, and resolves to those that are up and were not when the scan began; to none where nobody answers. */
 export async function findReturned(
   api: ClusterApi,
   context: ScanContext,
-  { toSkip }: NodeList,
+  before: NodeList,
 ): Promise<ReadonlySet<number>> {
   const { state, urls } = context;
   try {
     const { toScan } = await listNodes(api, context, { firstUrl: state.scans % urls });
-    return new Set(toScan).intersection(new Set(toSkip));
+    return new Set(toScan).difference(new Set(before.toScan));
   } catch {
     return new Set();
   }

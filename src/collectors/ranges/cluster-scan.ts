@@ -97,14 +97,18 @@ export async function judgePartialScan(
   leftOvers.addPartial(verified, await judgeKeySpace(verified, leftOvers), toSkip);
 }
 
-/** Judges the ranges; where some seem lost or without a majority, once more with the nodes that have come up meanwhile. */
+/**
+ * Judges the ranges; where some seem lost or without a majority, or are on a node that is not listed, once more with the nodes that have come
+ * up or joined meanwhile.
+ */
 async function judge(
   api: ClusterApi,
   context: ScanContext,
   scan: CompleteScan,
 ): Promise<JudgedRanges> {
   const judged = await inSlices(judgeRanges(scan));
-  if (judged.unreported.size === 0 && judged.lostCount === 0) return judged;
+  const { unreported, lostCount, dependence } = judged;
+  if (unreported.size === 0 && lostCount === 0 && !dependence.namesUnlisted) return judged;
   const returned = await findReturned(api, context, scan.list);
   return returned.size === 0 ? judged : inSlices(judgeRanges({ ...scan, returned }));
 }

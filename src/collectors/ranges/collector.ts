@@ -18,7 +18,7 @@ export const ranges = defineCollector({
   privilege: 'GRANT SYSTEM VIEWCLUSTERMETADATA',
   load: {
     requests:
-      '`/nodes/`, then `/nodes/local/ranges/?remote_node_id=N` (or `/nodes/N/ranges/`) once for each node that is up; `/nodes/` again where live voters of a range are no majority',
+      '`/nodes/`, then `/nodes/local/ranges/?remote_node_id=N` (or `/nodes/N/ranges/`) once for each node that is up; `/nodes/` again where live voters of a range are no majority, or one of its nodes was not listed',
     cost: 'Each node copies the state of all its replicas: about 2 kB of JSON per replica.',
   },
   intervalSeconds: 60,

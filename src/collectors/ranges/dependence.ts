@@ -33,6 +33,8 @@ export class DependenceCounter implements Dependence {
   readonly localities: readonly LocalityDomain[];
   readonly downReplicas: Map<number, number>;
   mostVoters = 0;
+  /** A replica is on a node that the list of nodes does not have: it may have joined since, and be live. */
+  namesUnlisted = false;
   /** The live nodes by id; an array finds them faster than a Map. */
   readonly #live: LiveNode[] = [];
   /** Scratch space for the localities of the range that is being added. */
@@ -62,7 +64,10 @@ export class DependenceCounter implements Dependence {
   /** Counts a replica on a member, unless that is live, of a range with these voters. */
   addDown(nodeId: number, voters: number): void {
     const count = this.downReplicas.get(nodeId);
-    if (count === undefined) return;
+    if (count === undefined) {
+      if (this.#live[nodeId] === undefined) this.namesUnlisted = true;
+      return;
+    }
     this.downReplicas.set(nodeId, count + 1);
     this.mostVoters = Math.max(this.mostVoters, countPlaces(voters));
   }

@@ -29,7 +29,7 @@ export interface CompleteScan extends ScannedRanges {
   readonly overlapping: ReadonlySet<number>;
   /** Slots of those of `overlapping` that may be left over, and were not there for long: they are not verified, whatever they report. */
   readonly quiet: ReadonlySet<number>;
-  /** Nodes that have come up since the scan began: nobody has asked them what they hold. */
+  /** Nodes that have come up or joined since the scan began: nobody has asked them what they hold. */
   readonly returned: ReadonlySet<number>;
 }
 
@@ -142,7 +142,7 @@ function judgeReported(scan: CompleteScan, slot: number, judged: JudgedRanges): 
   if (hasQuorum && !isUnavailable) judged.stuck += 1;
 }
 
-/** Whether one of the nodes of a range has come up since the scan began. Example: node 2 returns, and becomes the only voter. */
+/** Whether one of the nodes of a range has come up or joined since the scan began. Example: node 2 returns, and becomes the only voter. */
 function hasReturned({ returned }: CompleteScan, nodes: readonly number[]): boolean {
   return returned.size > 0 && nodes.some((nodeId) => returned.has(nodeId));
 }

@@ -279,6 +279,30 @@ describe('lost ranges', () => {
     expect(await figures(2)).toEqual(['0', 'gap 0', 0, 1]);
   });
 
+  test.each<[moved: string, types: Readonly<Record<number, number>>]>([
+    ['a voter', { 1: 0, 2: 0, 6: 0 }],
+    ['two of its voters', { 1: 0, 6: 0, 7: 0 }],
+  ])(
+    'are none, nor is a majority in question, where %s moved to nodes that have joined since',
+    async (_moved, types) => {
+      const cluster = fakeCluster([]);
+      const state = ranges.createState();
+      show(cluster, { holders: many(3, [1, 2, 3]) });
+      await scan(cluster, state);
+      cluster.describe = (id) => ({
+        types: id === 2 ? types : { 1: 0, 2: 0, 3: 0 },
+        generation: 2,
+      });
+      show(cluster, { holders: [[1, 2, 3], [1, 2, 3].filter((id) => id in types), [1, 2, 3]] });
+      cluster.hold = async () => {
+        if (cluster.nodes.length === 5)
+          cluster.nodes = [...cluster.nodes, { nodeId: 6, ranges: [] }, { nodeId: 7, ranges: [] }];
+      };
+      const { dependent, unverified, cluster: found } = await scan(cluster, state, 1);
+      expect([dependent, unverified, found?.unreported.size]).toEqual([{}, 1, 0]);
+    },
+  );
+
   test('are none while the key space is complete, whatever was down before the start', async () => {
     const cluster = fakeCluster([]);
     show(cluster, { holders: many(4, [1, 2, 3]), down: { 4: 5, 5: DEAD } });
