@@ -13,11 +13,9 @@ import {
   adviseOutage,
   checkScan,
   compareScan,
-  countsOf,
   describeWithoutProblems,
   formatComparison,
   formatScanCheck,
-  isOutside,
   UNAVAILABLE,
 } from '#status';
 import { type Checklist, ok, type Verdict } from './diagnose-checklist.ts';
@@ -66,17 +64,17 @@ export function compareCounts(
   before: NodesResult,
   after: NodesResult,
 ): Verdict {
-  const counts = [countsOf(before), countsOf(after)];
-  const { stores, problems } = compareScan(scanned, counts);
-  const check = checkScan(scanned, counts.at(-1));
+  const { stores, problems, wrong } = compareScan(scanned, [before, after]);
+  const check = checkScan(scanned, after);
   if (check === undefined) {
     const detail = 'no node that was read sends current counts of its stores';
     return { verdict: 'skipped', detail: `${detail}: releases before 23.2 do not` };
   }
-  const wrong = stores.filter(isOutside).slice(0, MAX_WRONG).map(formatComparison);
-  const listed = wrong.length === 0 ? [] : [`wrong: ${formatList(wrong)}`];
+  const wrongStores = stores.filter((store) => wrong.includes(store)).slice(0, MAX_WRONG);
+  const listed =
+    wrongStores.length === 0 ? [] : [`wrong: ${formatList(wrongStores.map(formatComparison))}`];
   const detail = [formatScanCheck(check), ...problems.map(formatComparison), ...listed].join('; ');
-  if (![...stores, ...problems].some(isOutside)) return ok(detail);
+  if (wrong.length === 0) return ok(detail);
   const advice =
     'do not rely on figures of ranges: see the runbook of CrdbScanDisagrees, and run this again to be sure';
   return { verdict: 'failed', detail, advice };

@@ -30,10 +30,8 @@ export {
 export {
   checkScan,
   compareScan,
-  countsOf,
   formatComparison,
   formatScanCheck,
-  isOutside,
 } from './findings/scan-check.ts';
 export { findHiddenSessions, grantOfSessions } from './findings/session-problems.ts';
 export type { CommandForm } from './findings/status.ts';

@@ -34,11 +34,9 @@ import type { Infer } from '#json';
 import {
   compareScan,
   type Connections,
-  countsOf,
   decideSafeToStop,
   findUnreachable,
   findUnreachableSince,
-  isOutside,
   leastFavourable,
   youngestRecord,
 } from '#status';
@@ -198,7 +196,7 @@ async function findSafeNodes(
     statuses.push(next.nodes);
   }
   if (reachability.answer === 'unchecked') note(`connections not checked: ${reachability.remedy}`);
-  const compared = compareScan(result, [countsOf({ nodes: before }), countsOf(after)]);
+  const compared = compareScan(result, [{ nodes: before }, after]);
   const {
     answer,
     nodes: safe,
@@ -211,7 +209,7 @@ async function findSafeNodes(
       ageSeconds: (monotonicMs() - startMs) / 1000 - durationSeconds,
       durationSeconds,
       intervalSeconds: 0,
-      disagrees: [...compared.stores, ...compared.problems].some(isOutside),
+      disagrees: compared.wrong.length > 0,
     },
     statuses: worseStatuses(...statuses),
     youngestRecordSeconds: youngestByThisHost(after),

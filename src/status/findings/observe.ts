@@ -10,7 +10,7 @@ import { isDown, describeNodes } from './node-problems.ts';
 import { readRanges } from './range-status.ts';
 import { type Connections, readReachability } from './reachability.ts';
 import { decideSafeToStop, readDeadEvidence, readStopEvidence } from './safe-to-stop.ts';
-import { checkScan, countsOf } from './scan-check.ts';
+import { checkScan } from './scan-check.ts';
 import { readSessions } from './session-problems.ts';
 
 /** Reads the results of the last polls. */
@@ -39,7 +39,7 @@ export function observe(
   const nodesStatus =
     listed && addFigures(describeNodes(listed, retired, memory.writing), list, found);
   const downNodes = nodesStatus?.list.filter(isDown).map(({ id }) => id);
-  const scanCheck = scan && listed && checkScan(scan, countsOf(listed));
+  const scanCheck = scan && listed && checkScan(scan, listed);
   return {
     ...memory,
     nowMs,

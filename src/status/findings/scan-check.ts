@@ -31,7 +31,7 @@ export interface Comparison {
 }
 
 /** Reads the counts that the nodes sent. */
-export function countsOf({ nodes }: Pick<NodesResult, 'nodes'>): Counts {
+function countsOf({ nodes }: Pick<NodesResult, 'nodes'>): Counts {
   const fresh = nodes.filter(({ isFresh }) => isFresh);
   const stores = fresh.flatMap(({ id: nodeId, stores: ofNode }) =>
     Array.from(ofNode, ([storeId, values]) => ({
@@ -61,23 +61,32 @@ function pairStores({ scanned, summary }: RangesResult, counts: Counts = new Map
 }
 
 /**
- * Compares a scan with counts from around it, oldest first: the replicas of each store and, when all nodes were read and
+ * Compares a scan with lists of nodes from around it, oldest first: the replicas of each store and, when all nodes were read and
  * each store that was read has a fresh count, the ranges with a problem. A store that the scan did not find has 0 replicas.
+ * `wrong` are the numbers outside of the counts.
  */
-export function compareScan(
-  result: RangesResult,
-  counts: readonly Counts[],
-): Readonly<Record<'stores' | 'problems', readonly Comparison[]>> {
-  const { scanned, failed, summary } = result;
+export function compareScan(result: RangesResult, lists: readonly Pick<NodesResult, 'nodes'>[]) {
+  return compareCounts(result, lists.map(countsOf));
+}
+
+function compareCounts(result: RangesResult, counts: readonly Counts[]) {
   const stores = pairStores(result, counts.at(-1)).map(({ name, read }) => {
     const counted = counts.map((own) => own.get(name)?.replicas);
     return compare(name, read?.replicas ?? 0, counted);
   });
-  if (stores.length === 0 || failed.length > 0) return { stores, problems: [] };
+  const isWhole = stores.length > 0 && result.failed.length === 0;
+  const problems = isWhole ? compareProblems(result, counts) : [];
+  return { stores, problems, wrong: [...stores, ...problems].filter(isOutside) };
+}
+
+function compareProblems(
+  { scanned, summary }: RangesResult,
+  counts: readonly Counts[],
+): readonly Comparison[] {
   const names = scanned.flatMap(({ nodeId, stores: read }) =>
     Array.from(read.keys(), (storeId) => nameStore(nodeId, storeId)),
   );
-  const problems = (['unavailable', 'underreplicated'] as const).flatMap((problem) => {
+  return (['unavailable', 'underreplicated'] as const).flatMap((problem) => {
     const counted = counts.map((own) => {
       const total = sum(names.map((name) => own.get(name)?.[problem] ?? NaN));
       return Number.isNaN(total) ? undefined : total;
@@ -86,7 +95,6 @@ export function compareScan(
     if (read === undefined || counted.at(-1) === undefined) return [];
     return [compare(`${problem} ranges`, read, counted)];
   });
-  return { stores, problems };
 }
 
 function compare(name: string, read: number, counts: readonly (number | undefined)[]): Comparison {
@@ -95,7 +103,7 @@ function compare(name: string, read: number, counts: readonly (number | undefine
 }
 
 /** Whether a number is outside by more than 20 and more than 2 %: 80 is not outside of 100 to 110, 79 is. */
-export function isOutside({ read, least, most }: Comparison): boolean {
+function isOutside({ read, least, most }: Comparison): boolean {
   const nearest = Math.min(Math.max(read, least), most);
   return Math.abs(read - nearest) > Math.max(TOLERANCE.count, TOLERANCE.share * nearest);
 }
@@ -108,8 +116,11 @@ export function formatComparison({ name, read, least, most }: Comparison): strin
 }
 
 /** Sums up what a scan read and what the nodes count, of the stores of the nodes that were read. */
-export function checkScan(result: RangesResult, counts: Counts | undefined): ScanCheck | undefined {
-  const stores = pairStores(result, counts);
+export function checkScan(
+  result: RangesResult,
+  list: Pick<NodesResult, 'nodes'>,
+): ScanCheck | undefined {
+  const stores = pairStores(result, countsOf(list));
   if (stores.length === 0) return undefined;
   const total = (key: 'replicas' | 'leases') => ({
     read: sum(stores.map(({ read }) => read?.[key] ?? 0)),
@@ -209,11 +220,8 @@ export class ScanHistory {
     const around = this.#counts.filter(
       (counts) => isNear(counts) || counts === before || counts === after,
     );
-    const { stores, problems } = compareScan(
-      result,
-      around.map(({ counts }) => counts),
-    );
-    return [{ endMs, wrong: [...stores, ...problems].filter(isOutside) }];
+    const lists = around.map(({ counts }) => counts);
+    return [{ endMs, wrong: compareCounts(result, lists).wrong }];
   };
 
   /** The problem that the ranges are read wrongly. */

@@ -6,9 +6,7 @@ import {
   checkScan,
   compareScan,
   type Comparison,
-  countsOf,
   formatScanCheck,
-  isOutside,
   ScanHistory,
 } from '../../../src/status/findings/scan-check.ts';
 import { scannedNode } from '../../collectors/ranges/cluster.ts';
@@ -39,12 +37,11 @@ function read(...replicas: readonly (number | undefined)[]): RangesResult {
 
 /** The numbers that were read wrongly, by their names. */
 function wrongIn(scan: RangesResult, ...counts: readonly NodesResult[]): readonly string[] {
-  const { stores, problems } = compareScan(scan, counts.map(countsOf));
-  return [...stores, ...problems].filter(isOutside).map(({ name }) => name);
+  return compareScan(scan, counts).wrong.map(({ name }) => name);
 }
 
 function storesOf(scan: RangesResult, ...counts: readonly NodesResult[]): readonly Comparison[] {
-  return compareScan(scan, counts.map(countsOf)).stores;
+  return compareScan(scan, counts).stores;
 }
 
 describe('a scan and the counts of the nodes', () => {
@@ -102,12 +99,12 @@ describe('a scan and the counts of the nodes', () => {
     const replicas = { read: 1_890, counted: 2_000 };
     const leases = { read: 0, counted: 10 };
     const summed = { replicas, leases, uncountedNodes: 0 };
-    expect(checkScan(scan, countsOf(counted(own, own)))).toEqual(summed);
-    const without = checkScan(scan, countsOf(counted(own, 1_000)));
+    expect(checkScan(scan, counted(own, own))).toEqual(summed);
+    const without = checkScan(scan, counted(own, 1_000));
     expect(without).toEqual({ ...summed, leases: undefined });
-    expect(checkScan(scan, countsOf(counted()))).toBeUndefined();
+    expect(checkScan(scan, counted())).toBeUndefined();
     const two = { ...scan, scanned: [...scan.scanned, scannedNode(2)] };
-    const partial = checkScan(two, countsOf(counted(own, own)));
+    const partial = checkScan(two, counted(own, own));
     expect(partial).toEqual({ ...summed, uncountedNodes: 1 });
     expect(partial && formatScanCheck(partial)).toBe(
       '1,890 replicas read, the nodes count 2,000 (1 without current counts); 0 leases read, the nodes count 10 valid ones',
@@ -131,7 +128,7 @@ describe('a scan and the counts of the nodes', () => {
         ]);
       };
       const name = `${problem} ranges`;
-      const { problems } = compareScan(scan(100), [countsOf(own)]);
+      const { problems } = compareScan(scan(100), [own]);
       expect(problems).toContainEqual({ name, read: 100, least: 100, most: 100 });
       expect(wrongIn(scan(80), own)).toEqual([]);
       expect(wrongIn(scan(79), own)).toEqual([name]);
@@ -139,7 +136,7 @@ describe('a scan and the counts of the nodes', () => {
       expect(wrongIn(scan(0), counted(1_000, 1_000), own)).toEqual([]);
       const failed = [{ nodeId: 2, wasQueried: true, failure: new RequestError('http', '') }];
       expect(wrongIn({ ...scan(0), failed }, own)).toEqual([]);
-      expect(compareScan(scan(0), [countsOf(counted({ [key]: 60 }))]).problems).toEqual([]);
+      expect(compareScan(scan(0), [counted({ [key]: 60 })]).problems).toEqual([]);
     },
   );
 });
