@@ -70,7 +70,7 @@ export type { NodeReplicas } from './ranges/node-replicas.ts';
 export { type ReplicaDetails, replicaDetails } from './ranges/replica-details.ts';
 export { readNodeRanges, scanNodes } from './ranges/scan-nodes.ts';
 export { RangeScan } from './ranges/scan.ts';
-export { pairOf } from './sessions/applications.ts';
+export { nameAsLabel } from './sessions/applications.ts';
 export { QUERY_PHASES, readSession, retriesOf, sessionDetails } from './sessions/session.ts';
 export {
   discoverTables,

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { formatAge, formatBytes, formatCount, formatNodes, toTime } from '#base';
 import {
-  pairOf,
+  nameAsLabel,
   QUERY_PHASES,
   readSession,
   retriesOf,
@@ -140,10 +140,8 @@ async function printSessions(target: ClusterTarget, options: Options): Promise<n
 
 function isWanted(session: Session, { user, application, olderThan }: Options): boolean {
   if (user !== undefined && session.username !== user.toLowerCase()) return false;
-  // Metrics and alerts call the empty name `unset`.
-  const isOf = (name: string): boolean =>
-    pairOf(session.application_name ?? '', '') === pairOf(name, '');
-  if (application !== undefined && !isOf(application)) return false;
+  const name = nameAsLabel(session.application_name ?? '');
+  if (application !== undefined && name !== nameAsLabel(application)) return false;
   if (olderThan === undefined) return true;
   const { transaction_age_seconds: transaction, query_age_seconds: query } = session;
   return Math.max(transaction ?? 0, query ?? 0) > olderThan;

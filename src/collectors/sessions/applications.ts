@@ -10,9 +10,14 @@ const UNSET = 'unset';
 /** The label of the sum of what is not listed. An application or user with this name is added to the sum, too. */
 const OTHER = 'other';
 
+/** The name of an application or user as a label; of none `unset`. */
+export function nameAsLabel(name: string): string {
+  return cleanLabelValue(name) || UNSET;
+}
+
 /** The pair of a session. Names that become equal as labels make one pair, so that no label set is written twice. */
 export function pairOf(application: string, user: string): Pair {
-  return `${cleanLabelValue(application) || UNSET}\n${cleanLabelValue(user) || UNSET}`;
+  return `${nameAsLabel(application)}\n${nameAsLabel(user)}`;
 }
 
 function splitPair(pair: Pair): readonly [application: string, user: string] {
