@@ -24,7 +24,6 @@ import {
   type ChosenPoll,
   type CollectorOf,
   type CollectorResult,
-  KeptState,
   type PolledApi,
   runCollector,
 } from '#collectors';
@@ -204,8 +203,7 @@ export async function collectOnce<A extends Api, Options, State, Result extends 
   { config, api, stats }: PollTarget<A>,
   chosen?: ChosenPoll<Options>,
 ): Promise<Result> {
-  const state = new KeptState(collector);
-  const given = { config, clock: SYSTEM_CLOCK, stop: stats.signal, state, chosen };
+  const given = { config, clock: SYSTEM_CLOCK, stop: stats.signal, chosen };
   const poll = runCollector(collector, api, given);
   try {
     const result = await poll.result;

@@ -52,12 +52,7 @@ export type { QueryRow } from './sql/query-rows.ts';
 export { stretchInterval } from './polling/duty.ts';
 export type { PollFailure } from './polling/outcome.ts';
 export { Poller, type PollerOptions } from './polling/poller.ts';
-export {
-  type ChosenPoll,
-  KeptState,
-  runCollector,
-  workBetweenPolls,
-} from './polling/run-collector.ts';
+export { type ChosenPoll, runCollector, workBetweenPolls } from './polling/run-collector.ts';
 
 // What commands read beyond a poll: whole elements, single ranges, tables, and the texts of servers.
 export { assistantDetails, noAssistant } from './cloud/collector.ts';

@@ -36,7 +36,8 @@ interface GivenPoll<Options, State> {
   readonly clock: Clock;
   /** Ends the poll: the process stops, or the command is cancelled. */
   readonly stop: AbortSignal;
-  readonly state: KeptState<State>;
+  /** Default: an empty one, of this poll alone. */
+  readonly state?: KeptState<State>;
   readonly chosen?: ChosenPoll<Options> | undefined;
 }
 
@@ -57,14 +58,14 @@ export function runCollector<A extends Api, Options, State, Result extends Colle
   api: PolledApi<A>,
   given: GivenPoll<Options, State>,
 ): RunningPoll<Result> {
-  const { config, clock, stop, state, chosen } = given;
+  const { config, clock, stop, state = new KeptState(collector), chosen } = given;
   const seconds = config.collectors[collector.name]?.timeout;
   const timeoutMs = chosen?.descriptors === 'all' || !seconds ? undefined : seconds * 1000;
   const deadline = timeoutMs === undefined ? undefined : beginDeadline(timeoutMs, stop);
   const signal = deadline?.signal ?? stop;
   const startMs = clock.runningMs();
   const leftMs = (): number => startMs + (timeoutMs ?? Infinity) - clock.runningMs();
-  const poll = createPoll(collector, given, createPollStats(signal, leftMs));
+  const poll = createPoll(collector, { ...given, state }, createPollStats(signal, leftMs));
   const listings = api instanceof ClusterApi ? api.listings : undefined;
   const before = listings?.noticedBy;
   // Example: a poll of nodes lists another cluster at 10 s. All of its list is of that one, so it is published. A scan from
@@ -108,7 +109,7 @@ export async function workBetweenPolls<A extends Api, Options, State>(
 
 function createPoll<Options, State>(
   collector: CollectorOf<Api, Options, State, CollectorResult>,
-  { config, clock, state, chosen }: GivenPoll<Options, State>,
+  { config, clock, state = new KeptState(collector), chosen }: GivenPoll<Options, State>,
   stats: PollStats,
 ): CollectorPoll<Options, State> {
   const settings = config.collectors[collector.name];
