@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# @cockroachlabs/cluster-ui 23.2.7 (npm), the pages and formats of CockroachDB's console: a time to the millisecond, as it shows for statements,
-# transactions and jobs, ends in minute and second, since `ms` means these two to moment.js: 12:05:03.250 is 12:05:03:53. A duration of
-# -1.5 seconds becomes -0.5, a text's part of a second is lost, and 999,999 is "1000.0 k". Later versions write a dot before the same `ms`.
+# @cockroachlabs/cluster-ui 23.2.7 (npm), the pages and formats of CockroachDB's console: a time to the millisecond, as many of its pages show it,
+# ends in minute and second, since `ms` means these two to moment.js: 12:05:03.250 is 12:05:03:53. A duration of -1.5 seconds becomes -0.5, a
+# text's part of a second is lost, and 999,999 is "1000.0 k". Later versions write a dot before the same `ms` (pull request 121456).
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -74,6 +74,7 @@ go get github.com/VictoriaMetrics/VictoriaMetrics/lib/promrelabel@v1.151.0 githu
   go.yaml.in/yaml/v2@v2.4.4 2>/dev/null
 seen=$(go run .)
 echo "$seen"
+# shellcheck disable=SC2016 # the references are those of the rules
 [ "$seen" = '[pod (.*)-.* set ${1}]
   Prometheus:      {__name__="up", pod="db-0", set="db"}
   VictoriaMetrics: {__name__="up", pod="db-0", set="db"}
