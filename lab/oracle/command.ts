@@ -12,19 +12,27 @@ export interface Said {
   readonly notes: string;
 }
 
-/** Runs `nodes --safe-to-stop` in this process; `pass` lets time pass where the command waits. */
+interface CommandClock {
+  /** Lets time pass where the command waits. */
+  readonly wait: (milliseconds: number) => void;
+  readonly wallMs: () => number;
+}
+
+/** Runs `nodes --safe-to-stop` in this process, by this clock. */
 export async function runSafeToStop(
   simulator: Simulator,
-  pass: (milliseconds: number) => void,
+  { wait, wallMs }: CommandClock,
 ): Promise<Said> {
-  const sleep = async (milliseconds: number): Promise<void> => pass(milliseconds);
+  const sleep = async (milliseconds: number): Promise<void> => wait(milliseconds);
   const folder = await mkdtemp(path.join(tmpdir(), 'crdb-exporter-oracle-'));
   try {
     const file = path.join(folder, 'exporter.yml');
     const collectors = 'collectors: { ranges: { concurrency: 1, route: gateway } }\n';
     await writeFile(file, `${collectors}clusters:\n${clusterYaml(simulator)}`, { mode: 0o600 });
     const args = ['nodes', '--safe-to-stop', '--output', 'json', `--config.file=${file}`];
-    const { out, err } = await captured(() => runCommandLine(args, {}, undefined, sleep));
+    const { out, err } = await captured(() =>
+      runCommandLine(args, {}, undefined, { sleep, wallMs }),
+    );
     return { nodes: readNodes(out), notes: err };
   } finally {
     await rm(folder, { recursive: true });

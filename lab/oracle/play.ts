@@ -115,7 +115,10 @@ class Player {
     this.#world.reads.command = new Reads(this.#world.state);
     this.#arm(inside);
     const from = this.#world.now;
-    const said = await runSafeToStop(this.#world.simulator, (ms) => this.#world.wait(ms));
+    const said = await runSafeToStop(this.#world.simulator, {
+      wait: (ms) => this.#world.wait(ms),
+      wallMs: this.#world.clock.wallMs,
+    });
     this.#arm(undefined);
     this.#world.reads.command = undefined;
     this.#world.say(`command: ${said.nodes.join()}; ${said.notes.trim().split('\n').join(' | ')}`);

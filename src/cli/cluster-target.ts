@@ -43,6 +43,8 @@ export interface ClusterTarget<A extends Api = 'cluster'> {
   readonly stats: PollStats;
   /** Waits for this many milliseconds, or until the command is cancelled. */
   readonly sleep: (milliseconds: number) => Promise<unknown>;
+  /** The clock of this host, in milliseconds since the epoch. */
+  readonly wallMs: () => number;
 }
 
 /** The API and the cluster that a collector polls. */
@@ -82,12 +84,19 @@ export function addClusterAction<A extends Api, Args extends unknown[]>(
         throw usageError(`the cluster ${config.name} has no ${HOW_TO_CONFIGURE[operation.api]}`);
       }
       const stats = createPollStats(signal);
-      const sleep: ClusterTarget['sleep'] = (ms) => context.sleep(ms, signal);
+      const { sleep, wallMs } = context.time;
       try {
         if (operation.api === 'cluster' && clients.cluster !== undefined) {
           await assertOneCluster(clients.cluster.api, stats, config.cluster_api?.urls.length ?? 1);
         }
-        const code = await work({ config, api: client.api, stats, sleep }, ...args);
+        const target = {
+          config,
+          api: client.api,
+          stats,
+          sleep: (ms: number) => sleep(ms, signal),
+          wallMs,
+        };
+        const code = await work(target, ...args);
         for (const warning of stats.warnings.values()) note(warningText(warning));
         return code ?? EXIT.ok;
       } catch (error) {

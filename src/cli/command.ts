@@ -12,11 +12,16 @@ export interface CommandContext {
   readonly env: Environment;
   readonly build: Build;
   readonly setExitCode: (exitCode: number) => void;
-  readonly sleep: Sleep;
+  readonly time: CommandTime;
 }
 
-/** Resolves after this many milliseconds; rejects when the signal aborts. */
-export type Sleep = (milliseconds: number, signal: AbortSignal) => Promise<unknown>;
+/** The time of a command. */
+export interface CommandTime {
+  /** Resolves after this many milliseconds; rejects when the signal aborts. */
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<unknown>;
+  /** The clock of this host, in milliseconds since the epoch. */
+  readonly wallMs: () => number;
+}
 
 /** A failure that a person can fix: only its message is printed, without a stack. */
 export class CommandError extends Error {

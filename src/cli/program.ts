@@ -3,7 +3,13 @@ import { Command, CommanderError } from 'commander';
 import { findNearest, readBuild, sourceStack } from '#base';
 import { ConfigError, type Environment, UsageError } from '#config';
 import { canScan } from '#json';
-import { type CommandContext, CommandError, EXIT, type Sleep, usageError } from './command.ts';
+import {
+  type CommandContext,
+  CommandError,
+  type CommandTime,
+  EXIT,
+  usageError,
+} from './command.ts';
 import { ignoreBrokenPipes, note, outputFailure } from './output/standard-output.ts';
 import { expandSwitches, optionTerm } from './schema-flags.ts';
 
@@ -111,14 +117,21 @@ const NAMES = Object.values(COMMANDS).flatMap((group) => Object.keys(group));
 /** The hidden command that the scripts of `completion` call. */
 const COMPLETE = 'complete';
 
+const REAL_TIME: CommandTime = {
+  sleep: (milliseconds, signal) => wait(milliseconds, undefined, { signal }),
+  wallMs: Date.now,
+};
+
 /** Runs a command line and resolves to its exit code. `onRunning` is called once the command has begun. */
 export async function runCommandLine(
   argv: readonly string[],
   env: Environment,
   onRunning: () => void = () => undefined,
-  sleep: Sleep = (milliseconds, signal) => wait(milliseconds, undefined, { signal }),
+  time: Partial<CommandTime> = {},
 ): Promise<number> {
-  const exitCode = await runProgram(argv, env, onRunning, sleep).catch(reportError);
+  const exitCode = await runProgram(argv, env, onRunning, { ...REAL_TIME, ...time }).catch(
+    reportError,
+  );
   const failure = outputFailure();
   if (failure === undefined) return exitCode;
   note(`cannot write to standard output: ${failure}`);
@@ -129,7 +142,7 @@ async function runProgram(
   argv: readonly string[],
   env: Environment,
   onRunning: () => void,
-  sleep: Sleep,
+  time: CommandTime,
 ) {
   let exitCode: number = EXIT.ok;
   const setExitCode = (code: number): void => {
@@ -146,7 +159,7 @@ async function runProgram(
     process.stdout.write(`crdb-exporter ${version} (${details})\n`);
     return exitCode;
   }
-  const program = await createProgram(args, { env, build, setExitCode, sleep });
+  const program = await createProgram(args, { env, build, setExitCode, time });
   setImmediate(onRunning);
   await program.parseAsync(args, { from: 'user' });
   return exitCode;

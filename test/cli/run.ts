@@ -95,11 +95,9 @@ export function run(
 export async function runHere(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
-  sleep?: Parameters<typeof runCommandLine>[3],
+  time?: Parameters<typeof runCommandLine>[3],
 ): Promise<Ended> {
-  const { result: code, ...seen } = await capture(() =>
-    runCommandLine(args, env, undefined, sleep),
-  );
+  const { result: code, ...seen } = await capture(() => runCommandLine(args, env, undefined, time));
   return { code, ...seen };
 }
 

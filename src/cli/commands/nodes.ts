@@ -128,7 +128,7 @@ async function printNodes(
     urgencyOf: ({ status }) => (DOWN.has(status) ? 2 : status === 'live' ? 0 : 1),
   });
   const { list, answeredMs } = await listAllNodes(target);
-  noteOldDate(answeredMs);
+  noteOldDate(secondsSince(target, answeredMs));
   if (!options.safeToStop) {
     for (const node of list) listing.add(toItem(node, answeredMs));
     await listing.close();
@@ -144,7 +144,7 @@ async function printNodes(
 }
 
 /** Lists the nodes with all of their metrics. */
-async function listAllNodes({ api, stats }: ClusterTarget) {
+async function listAllNodes({ api, stats, wallMs }: ClusterTarget) {
   const localities = new LocalityReader();
   const records: Omit<DescribedNode, 'isFresh'>[] = [];
   const { dateMs } = await api.nodes(stats, {
@@ -157,7 +157,7 @@ async function listAllNodes({ api, stats }: ClusterTarget) {
   });
   const isFresh = freshnessOf(records, dateMs);
   const list = records.map((node): DescribedNode => ({ ...node, isFresh: isFresh(node) }));
-  return { list, answeredMs: dateMs ?? Date.now() };
+  return { list, answeredMs: dateMs ?? wallMs() };
 }
 
 /**
@@ -212,7 +212,7 @@ async function findSafeNodes(
       disagrees: compared.wrong.length > 0,
     },
     statuses: worseStatuses(...statuses),
-    youngestRecordSeconds: youngestByThisHost(after),
+    youngestRecordSeconds: youngestByThisHost(target, after),
     reachability: reachability.answer === 'unchecked' ? { answer: 'reached' } : reachability,
   });
   const refused = decisions.filter((decision) => decision.answer === 'no');
@@ -227,12 +227,11 @@ async function findSafeNodes(
 }
 
 /** How old a response is by the clock of this host. A cache sends an old one with its old Date, by which its records look young. */
-function secondsSince(answeredMs: number): number {
-  return Math.max(0, Date.now() - answeredMs) / 1000;
+function secondsSince({ wallMs }: ClusterTarget, answeredMs: number): number {
+  return Math.max(0, wallMs() - answeredMs) / 1000;
 }
 
-function noteOldDate(answeredMs: number): void {
-  const seconds = secondsSince(answeredMs);
+function noteOldDate(seconds: number): void {
   if (seconds < MAX_RECORD_AGE_SECONDS) return;
   note(
     `the response is ${formatDuration(seconds)} old by the clock of this host: correct the clock that is wrong, or make proxies and load balancers pass /api/v2/ and /_status/ on without caching`,
@@ -240,9 +239,13 @@ function noteOldDate(answeredMs: number): void {
 }
 
 /** The age of the youngest record by the clock of this host: from its time to the Date of the list, and since. */
-function youngestByThisHost({ nodes: listed, answeredMs }: NodesResult): number | undefined {
+function youngestByThisHost(
+  target: ClusterTarget,
+  { nodes: listed, answeredMs }: NodesResult,
+): number | undefined {
   const age = youngestRecord(listed);
-  return age === undefined ? undefined : age + secondsSince(answeredMs ?? Date.now());
+  if (age === undefined || answeredMs === undefined) return age;
+  return age + secondsSince(target, answeredMs);
 }
 
 /** Whether the server lists no connections, which nodes may count. */

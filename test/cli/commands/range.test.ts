@@ -152,7 +152,7 @@ describe('range', () => {
     simulator.world.setProblem(20, 'no_lease');
     const config = await configFlag(simulator);
     const sleep = async (): Promise<void> => simulator.world.setProblem(20, 'no_lease', false);
-    const { code, out } = await runHere(['range', '20', '--watch', config], {}, sleep);
+    const { code, out } = await runHere(['range', '20', '--watch', config], {}, { sleep });
     expect(code).toBe(0);
     expect(out).toContain('no_lease: without a valid lease');
     expect(out).toContain('No replica reports a problem.');

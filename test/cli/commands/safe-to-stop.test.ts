@@ -132,14 +132,14 @@ crdb-exporter: do not stop any of nodes 1 and 4: 1 range would lose the quorum
       simulator.fault({ endpoint, gateway, kind: 'old' });
       const args = ['nodes', '--safe-to-stop', await configFlag(simulator)];
       const sleep = async (ms: number): Promise<number> => (now += ms);
-      const first = await runHere(args, {}, sleep);
+      const first = await runHere(args, {}, { sleep });
       expect([first.code, first.err]).toEqual([
         before === '' ? 0 : 1,
         expect.stringContaining(before),
       ]);
       simulator.world.partitionPair(3, 4);
       now += 20_000;
-      const { code, err } = await runHere(args, {}, sleep);
+      const { code, err } = await runHere(args, {}, { sleep });
       expect([code, err]).toEqual([1, expect.stringContaining(`not known: nodes 3 and 4 ${told}`)]);
     },
   );
@@ -155,9 +155,9 @@ crdb-exporter: do not stop any of nodes 1 and 4: 1 range would lose the quorum
       waits.push(ms);
       now += ms;
     };
-    expect(await runHere(args, {}, sleep)).toMatchObject({ code: 0 });
+    expect(await runHere(args, {}, { sleep })).toMatchObject({ code: 0 });
     simulator.world.partitionPair(2, 3);
-    const { code, err } = await runHere(args, {}, sleep);
+    const { code, err } = await runHere(args, {}, { sleep });
     const told = 'not known: nodes 2 and 3 do not reach all nodes that are up\n';
     expect([code, err]).toEqual([1, expect.stringContaining(told)]);
     expect(waits).toEqual([12_000, 12_000]);

@@ -54,7 +54,11 @@ interface Minute {
 async function playUpgrade(): Promise<readonly Minute[]> {
   const time = { minute: 0 };
   const elapsedMs = (): number => time.minute * 60_000;
-  const wait = (ms: number): void => void (time.minute += ms / 60_000);
+  const wallMs = (): number => START_MS + elapsedMs();
+  const clock = {
+    wait: (ms: number): void => void (time.minute += ms / 60_000),
+    wallMs,
+  };
   await using simulator = await startSimulator({
     scenario: 'calm',
     release: '25.4',
@@ -64,13 +68,13 @@ async function playUpgrade(): Promise<readonly Minute[]> {
     sessions: 4,
     gateways: 2,
     metricKeys: 'useful',
-    now: () => START_MS + elapsedMs(),
+    now: wallMs,
   });
   await using exporter = await startTestExporter({
     yaml: `${onlyCollectors(Object.fromEntries(COLLECTORS.map((name) => [name, { max_duty: 1 }])))}clusters:\n${clusterYaml(simulator)}`,
     app: {
       clock: {
-        wallMs: () => START_MS + elapsedMs(),
+        wallMs,
         monotonicMs: elapsedMs,
         runningMs: () => performance.now(),
       },
@@ -88,7 +92,7 @@ async function playUpgrade(): Promise<readonly Minute[]> {
     minutes.push({
       samples: parseExposition((await exporter.get()).text),
       cluster,
-      command: step || time.minute === 0 ? await runSafeToStop(simulator, wait) : undefined,
+      command: step || time.minute === 0 ? await runSafeToStop(simulator, clock) : undefined,
     });
   }
   return minutes;
