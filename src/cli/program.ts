@@ -119,7 +119,7 @@ const COMPLETE = 'complete';
 
 const REAL_TIME: CommandTime = {
   sleep: (milliseconds, signal) => wait(milliseconds, undefined, { signal }),
-  wallMs: Date.now,
+  wallMs: () => Date.now(),
 };
 
 /** Runs a command line and resolves to its exit code. `onRunning` is called once the command has begun. */
