@@ -106,7 +106,8 @@ scrape_configs:
     );
     const isReady = [
       'crdb_cluster_tier_value:crdb_range_leases:sum',
-      'crdb_cluster:crdb_health:code < 3',
+      // Of the cluster it stays unknown for two minutes after the first evaluation, in which recorded series are missing.
+      'max(crdb_cluster_reason:crdb_health:code) < 3',
       // Counters have grown since the first poll.
       `rate(crdb_node_sql_queries_total[${4 * intervalSeconds}s]) > 0`,
     ].join(' and on () ');

@@ -18,7 +18,7 @@ describe.skipIf(!hasProgram('prometheus'))(`the panels of a cluster of ${NODES} 
 
   beforeAll(async () => {
     // An interval has time for the scrapes of this many nodes, and four of them for the polls.
-    const pace = Math.floor(await measureLastingSlowness());
+    const pace = Math.ceil((await measureLastingSlowness()) / 2);
     panels = await queryPanels({
       size: { ...calmCluster(NODES), ranges: 300, sessions: 300 },
       intervalSeconds: 3 * pace,

@@ -10,8 +10,8 @@ import {
 import { measureSlowness } from '../support/slowness.ts';
 
 const DEFAULT = ['nodes', 'ranges', 'sessions'];
-/** Times are those of an idle machine, and longer on a slow one. */
-const PACE = Math.min(4, Math.floor(measureSlowness()));
+/** Times are those of a machine that is up to twice as slow as an idle one, and longer on a slower one. */
+const PACE = Math.min(4, Math.ceil(measureSlowness() / 2));
 const LIMIT_MS = 600_000;
 /** A scan begins after its interval, which is longer where max_duty stretches it. */
 const PATIENCE = { timeout: LIMIT_MS };
