@@ -1,4 +1,4 @@
-import { formatBytes, formatCount, formatNodes, sum } from '#base';
+import { formatBytes, formatCounted, formatNodes, sum } from '#base';
 import {
   diagnose,
   listNodes,
@@ -251,14 +251,16 @@ export function noteScanCost(
   const size =
     replicas === 0
       ? ''
-      : `: about ${formatCount(replicas)} replicas, ${formatBytes(replicas * TYPICAL_REPLICA_BYTES)}`;
+      : `: about ${formatCounted(replicas, 'replica')}, ${formatBytes(replicas * TYPICAL_REPLICA_BYTES)}`;
   const more =
     leases === 0 || !isDescribed
       ? ''
-      : `, and ${formatCount(leases)} descriptors, ${formatBytes(leases * TYPICAL_DESCRIPTOR_BYTES)}`;
+      : `, and ${formatCounted(leases, 'descriptor')}, ${formatBytes(leases * TYPICAL_DESCRIPTOR_BYTES)}`;
   const tables =
-    zones === 0 ? '' : `, and the zones of up to ${formatCount(zones)} tables one by one`;
-  note(`reads all ranges of ${read.length} nodes${size}${more}${tables}; Ctrl-C cancels`);
+    zones === 0 ? '' : `, and the zones of up to ${formatCounted(zones, 'table')} one by one`;
+  note(
+    `reads all ranges of ${formatCounted(read.length, 'node')}${size}${more}${tables}; Ctrl-C cancels`,
+  );
 }
 
 /** Lists the nodes, and prints what a scan of them costs. */

@@ -236,6 +236,12 @@ crdb-exporter: do not stop any of nodes 1 and 4: 1 range would lose the quorum
     },
   );
 
+  test('says what the scan of one node costs', async () => {
+    await using simulator = await startSimulator({ ...QUIET, nodes: 1, ranges: 60 });
+    const { err } = await runHere(['nodes', '--safe-to-stop', await configFlag(simulator)]);
+    expect(err).toContain('reads all ranges of 1 node: about ');
+  });
+
   test('calls no node safe by responses that a cache has kept together with their Date', async () => {
     const world = { ...QUIET, frozen: false, nodes: 3, ranges: 60, now: anHourAgo };
     await using simulator = await startSimulator(world);
