@@ -28,7 +28,7 @@ const EXPERIMENTS: Readonly<Record<string, Experiment>> = {
   'rules-mutation': { command: ['lab/mutation/rules/mutate.ts'] },
   rules: { command: ['lab/rules/run.ts'] },
   days: {
-    command: vitest('--project', 'together', 'test/rules/exposed/exposed.test.ts'),
+    command: vitest('test/rules/exposed/exposed.test.ts'),
     variables: { RULES_DAYS: '2' },
   },
   vmalert: {
