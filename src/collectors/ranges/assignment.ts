@@ -47,18 +47,22 @@ export async function assignNodes(api: ClusterApi, context: ScanContext): Promis
   };
 }
 
-/** Lists the nodes again, and resolves to those that are up and were not when the scan began; to none where nobody answers. */
+/**
+ * Lists the nodes again, and resolves to those that are up and were not when the scan began. Where nobody answers each of the `unlisted` may
+ * be up.
+ */
 export async function findReturned(
   api: ClusterApi,
   context: ScanContext,
   before: NodeList,
+  unlisted: ReadonlySet<number>,
 ): Promise<ReadonlySet<number>> {
   const { state, urls } = context;
   try {
     const { toScan } = await listNodes(api, context, { firstUrl: state.scans % urls });
     return new Set(toScan).difference(new Set(before.toScan));
   } catch {
-    return new Set();
+    return unlisted;
   }
 }
 

@@ -107,9 +107,9 @@ async function judge(
   scan: CompleteScan,
 ): Promise<JudgedRanges> {
   const judged = await inSlices(judgeRanges(scan));
-  const { unreported, lostCount, dependence } = judged;
-  if (unreported.size === 0 && lostCount === 0 && !dependence.namesUnlisted) return judged;
-  const returned = await findReturned(api, context, scan.list);
+  const { unreported, lostCount, unlisted } = judged;
+  if (unreported.size === 0 && lostCount === 0 && unlisted.size === 0) return judged;
+  const returned = await findReturned(api, context, scan.list, unlisted);
   return returned.size === 0 ? judged : inSlices(judgeRanges({ ...scan, returned }));
 }
 

@@ -33,8 +33,6 @@ export class DependenceCounter implements Dependence {
   readonly localities: readonly LocalityDomain[];
   readonly downReplicas: Map<number, number>;
   mostVoters = 0;
-  /** A replica is on a node that the list of nodes does not have: it may have joined since, and be live. */
-  namesUnlisted = false;
   /** The live nodes by id; an array finds them faster than a Map. */
   readonly #live: LiveNode[] = [];
   /** Scratch space for the localities of the range that is being added. */
@@ -61,15 +59,13 @@ export class DependenceCounter implements Dependence {
     this.downReplicas = new Map(toSkip.map((nodeId) => [nodeId, 0]));
   }
 
-  /** Counts a replica on a member, unless that is live, of a range with these voters. */
-  addDown(nodeId: number, voters: number): void {
+  /** Counts a replica on a member, unless that is live, of a range with these voters. Returns whether the list of nodes has the node. */
+  addDown(nodeId: number, voters: number): boolean {
     const count = this.downReplicas.get(nodeId);
-    if (count === undefined) {
-      if (this.#live[nodeId] === undefined) this.namesUnlisted = true;
-      return;
-    }
+    if (count === undefined) return this.#live[nodeId] !== undefined;
     this.downReplicas.set(nodeId, count + 1);
     this.mostVoters = Math.max(this.mostVoters, countPlaces(voters));
+    return true;
   }
 
   /** Adds a range. Returns whether it has a majority. */

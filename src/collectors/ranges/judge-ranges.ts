@@ -39,6 +39,8 @@ export type CheckedScan = Pick<CompleteScan, 'known' | 'verification' | 'confirm
 /** What a complete scan says of all ranges together. */
 export interface JudgedRanges {
   readonly dependence: DependenceCounter;
+  /** Nodes of reported ranges that the list of nodes does not have: they may have joined since, and be live. */
+  readonly unlisted: Set<number>;
   unverified: number;
   servingNothing: number;
   /** Part of `servingNothing`: ranges that are neither without a majority nor reported as unavailable. */
@@ -63,6 +65,7 @@ const MAX_LOST = 5_000;
 export function* judgeRanges(scan: CompleteScan): Work<JudgedRanges> {
   const judged: JudgedRanges = {
     dependence: new DependenceCounter(scan.list),
+    unlisted: new Set(),
     unverified: 0,
     servingNothing: 0,
     stuck: 0,
@@ -104,7 +107,9 @@ function judgeReported(scan: CompleteScan, slot: number, judged: JudgedRanges): 
   if (scan.leftOver.has(slot)) return;
   const nodes = nodesOf(known.map, slot);
   const voting = known.map.votersOf(slot);
-  for (const nodeId of nodes) judged.dependence.addDown(nodeId, voting);
+  for (const nodeId of nodes) {
+    if (!judged.dependence.addDown(nodeId, voting)) judged.unlisted.add(nodeId);
+  }
   const isQuiet = scan.quiet.has(slot);
   const repeated = confirmed.repeated.get(ids[slot] ?? 0);
   const isStuck = repeated === undefined ? false : isLeaderStuck(scan, slot, repeated);

@@ -90,6 +90,8 @@ export interface FakeCluster {
   ignoring: Set<number>;
   /** Awaited before each answer; a test that cuts a scan waits here for the deadline. */
   hold: (asked: Asked, reading: PollStats) => Promise<void>;
+  /** What requests for the list of nodes fail with. */
+  nodesFailure: Error | undefined;
 }
 
 const LIVE = 3;
@@ -109,6 +111,7 @@ export function fakeCluster(nodes: readonly FakeNode[]): FakeCluster {
     askedAgain: [],
     ignoring: new Set(),
     hold: async () => undefined,
+    nodesFailure: undefined,
     api: new ClusterApi({ send }, (_endpoint, count) => {
       cluster.decodeErrors += count;
     }),
@@ -131,7 +134,10 @@ export function fakeCluster(nodes: readonly FakeNode[]): FakeCluster {
     firstUrl: number | undefined,
     urlIndex: number,
   ): unknown {
-    if (url.pathname === '/nodes/') return listing(cluster);
+    if (url.pathname === '/nodes/') {
+      if (cluster.nodesFailure !== undefined) throw cluster.nodesFailure;
+      return listing(cluster);
+    }
     if (url.searchParams.has('ranges')) return listedAgain(url, urlIndex);
     if (!url.pathname.startsWith('/_status/ranges/')) return listed(url, stats, firstUrl);
     const rangeIds = url.searchParams.getAll('range_ids').map(Number);

@@ -194,29 +194,58 @@ describe('lost ranges', () => {
     expect(await figures(2)).toEqual(['0', 'gap 0', 0, 1]);
   });
 
-  test.each<[moved: string, types: Readonly<Record<number, number>>]>([
+  describe.each<[moved: string, types: Readonly<Record<number, number>>]>([
     ['a voter', { 1: 0, 2: 0, 6: 0 }],
     ['two of its voters', { 1: 0, 6: 0, 7: 0 }],
   ])(
     'are none, nor is a majority in question, where %s moved to nodes that have joined since',
-    async (_moved, types) => {
-      const cluster = fakeCluster([]);
-      const state = ranges.createState();
-      show(cluster, { holders: many(3, [1, 2, 3]) });
-      await scan(cluster, state);
-      cluster.describe = (id) => ({
-        types: id === 2 ? types : { 1: 0, 2: 0, 3: 0 },
-        generation: 2,
+    (_moved, types) => {
+      test.each([
+        ['are listed again', undefined],
+        ['cannot be listed again', statusError(500)],
+      ])('and %s', async (_listed, nodesFailure) => {
+        const cluster = fakeCluster([]);
+        const state = ranges.createState();
+        show(cluster, { holders: many(3, [1, 2, 3]) });
+        await scan(cluster, state);
+        cluster.describe = (id) => ({
+          types: id === 2 ? types : { 1: 0, 2: 0, 3: 0 },
+          generation: 2,
+        });
+        show(cluster, { holders: [[1, 2, 3], [1, 2, 3].filter((id) => id in types), [1, 2, 3]] });
+        cluster.hold = async () => {
+          cluster.nodesFailure = nodesFailure;
+          if (cluster.nodes.length === 5)
+            cluster.nodes = [
+              ...cluster.nodes,
+              { nodeId: 6, ranges: [] },
+              { nodeId: 7, ranges: [] },
+            ];
+        };
+        const { dependent, unverified, cluster: found } = await scan(cluster, state, 1);
+        expect([dependent, unverified, found?.unreported.size]).toEqual([{}, 1, 0]);
       });
-      show(cluster, { holders: [[1, 2, 3], [1, 2, 3].filter((id) => id in types), [1, 2, 3]] });
-      cluster.hold = async () => {
-        if (cluster.nodes.length === 5)
-          cluster.nodes = [...cluster.nodes, { nodeId: 6, ranges: [] }, { nodeId: 7, ranges: [] }];
-      };
-      const { dependent, unverified, cluster: found } = await scan(cluster, state, 1);
-      expect([dependent, unverified, found?.unreported.size]).toEqual([{}, 1, 0]);
     },
   );
+
+  test('are those of nodes that the list does not have any more, also where it cannot be read again', async () => {
+    const cluster = fakeCluster([]);
+    const state = ranges.createState();
+    show(cluster, {
+      holders: [
+        [1, 2, 3],
+        [4, 5],
+        [1, 2, 3],
+      ],
+    });
+    await scan(cluster, state);
+    show(cluster, { holders: [[1, 2, 3], [], [1, 2, 3]], nodes: [1, 2, 3] });
+    expect(lostOf(await scan(cluster, state, 1))).toEqual(['1', 'gap 0']);
+    cluster.hold = async () => {
+      cluster.nodesFailure = statusError(500);
+    };
+    expect(lostOf(await scan(cluster, state, 2))).toEqual(['1', 'gap 0']);
+  });
 
   test('are none while the key space is complete, whatever was down before the start', async () => {
     const cluster = fakeCluster([]);
