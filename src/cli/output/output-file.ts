@@ -1,4 +1,4 @@
-import { open, rm } from 'node:fs/promises';
+import { open, realpath, rm } from 'node:fs/promises';
 import { explainFileError } from '#config';
 import { CommandError } from '../command.ts';
 
@@ -13,7 +13,11 @@ export async function writeOutputFile(option: string, file: string, text: string
     isBegun = (await handle.stat()).isFile();
     await handle.writeFile(text);
   } catch (error) {
-    if (isBegun) await rm(file).catch(() => undefined);
+    // Not a link to it, as `/dev/stdout`.
+    if (isBegun)
+      await realpath(file)
+        .then(rm)
+        .catch(() => undefined);
     throw unwritable(option, file, error);
   }
 }

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { lstat, readFile, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -115,16 +115,21 @@ describe('the command rules', () => {
     expect({ code, err }).toEqual({ code: 1, err: `crdb-exporter: ${message}\n` });
   });
 
-  test('leaves no half of a file', async () => {
+  test.each(['rules.yml', 'link.yml'])('leaves no half of a file: %s', async (name) => {
     const file = await writeTemporary('rules.yml', 'old');
+    const link = path.join(path.dirname(file), 'link.yml');
+    await symlink(file, link);
+    const output = path.join(path.dirname(file), name);
     // Blocks of 1 KiB or of half of that, by shell: less than the rules in either case.
     const limited = `trap '' XFSZ; ulimit -f 64; exec "$0" "$1" rules --output "$2"`;
-    await using running = startProgram('bash', ['-c', limited, process.execPath, PROGRAM, file]);
+    await using running = startProgram('bash', ['-c', limited, process.execPath, PROGRAM, output]);
     const { code, err } = await running.ended;
     expect(code).toBe(1);
-    expect(err).toContain(`crdb-exporter: cannot write ${file}: `);
+    expect(err).toContain(`crdb-exporter: cannot write ${output}: `);
     expect(err).toContain('choose another place with --output\n');
     expect(existsSync(file)).toBe(false);
+    // As `/dev/stdout` is a link, too.
+    expect((await lstat(link)).isSymbolicLink()).toBe(true);
   });
 
   describe('with a configuration', () => {
