@@ -1,5 +1,5 @@
 import { capitalize, formatNodes } from '#base';
-import { diagnose, type RangeDescriptor } from '#cockroach';
+import { addWarning, diagnose, type RangeDescriptor } from '#cockroach';
 import { collectorPoll, DescriptorReader, ranges } from '#collectors';
 import type { ClusterTarget } from './cluster-target.ts';
 import { note } from './output/standard-output.ts';
@@ -62,6 +62,9 @@ export async function readDescriptors(
   });
   stats.signal.throwIfAborted();
   for (const text of failures) note(text);
+  for (const warnings of context.state.reading.warnings.values()) {
+    for (const warning of warnings.values()) addWarning(stats, warning);
+  }
   return found;
 }
 

@@ -94,6 +94,21 @@ describe('ranges --few-voters', () => {
     );
   });
 
+  test('warns of descriptors with fields of another form', async () => {
+    const simulator = await open(3);
+    const origin = new URL(simulator.clusterUrl).origin;
+    await using proxy = await openProxy(origin, (url, text) =>
+      url.includes('/_status/ranges/')
+        ? text.replaceAll('"leaseValid":true', '"leaseValid":1')
+        : text,
+    );
+    const config = await configFlag({ ...simulator, clusterUrls: [`${proxy.url}/api/v2`] });
+    const { err } = await runHere(['ranges', '--few-voters', config]);
+    expect(err).toContain(
+      'responses of range_descriptors: some fields or elements have an unexpected form',
+    );
+  });
+
   test('is about all ranges', async () => {
     const config = await configFlag(await open(3));
     for (const more of [['1'], ['--hot', '3'], ['--problems']]) {
