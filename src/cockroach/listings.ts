@@ -5,6 +5,8 @@ import type { PollStats } from './http/poll-stats.ts';
 
 /** A longer listing comes from a server that never ends; the largest real one has some tens of pages. */
 const MAX_PAGES = 1_000;
+/** Empty pages of sessions in a row. */
+const MAX_EMPTY_PAGES = 5;
 
 // These shapes are those of the members that a page has beside its elements.
 
@@ -74,7 +76,7 @@ export async function readNumberedPages(
  * and the number of its elements. The length of a page proves nothing: servers may cap it below the limit. Real servers
  * send `next` for ever, so the end is also the same token again, or one that leaves only failed nodes. Any other token that
  * comes again begins the listing again, as of a proxy that drops `start`: its elements would be counted twice. Nodes without
- * sessions give one empty page, after which a token ends the listing: a second one brings nothing, and nor will the next.
+ * sessions give an empty page, and so do those that join before the next one: many in a row come from a server that never ends.
  */
 export async function readTokenPages(
   stats: PollStats,
@@ -86,7 +88,7 @@ export async function readTokenPages(
   }>,
 ): Promise<void> {
   let start: string | undefined;
-  let wasEmpty = false;
+  let emptyPages = 0;
   /** Hashes, as a server may send tokens of any length. */
   const seen = new Set<string>();
   for (let pages = 1; ; pages += 1) {
@@ -99,13 +101,12 @@ export async function readTokenPages(
     if (next === start && elements === 0) return;
     const hashed = hash('sha256', next);
     if (seen.has(hashed)) throw endless(stats, `${what}: \`next\` repeats`);
-    const isEmpty = elements === 0;
-    if (isEmpty && wasEmpty) {
-      throw endless(stats, `${what}: two pages in a row are empty and have \`next\``);
+    emptyPages = elements === 0 ? emptyPages + 1 : 0;
+    if (emptyPages > MAX_EMPTY_PAGES) {
+      throw endless(stats, `${what}: ${emptyPages} pages in a row are empty and have \`next\``);
     }
     if (pages === MAX_PAGES) throw endless(stats, `${what}: more than ${MAX_PAGES} pages`);
     seen.add(hashed);
-    wasEmpty = isEmpty;
     start = next;
   }
 }
