@@ -86,7 +86,7 @@ describe('logging in', () => {
     expect(await fail(125)).toMatchObject({ nextLoginMs: 151 * 60_000 });
   });
 
-  test('a login that gets no answer does not begin the pauses of a refused one anew', async () => {
+  test('a login that gets no answer does not begin the pauses of a refused one again', async () => {
     await using simulator = await simulate();
     const { client, fail } = connectWrongly(simulator);
     await using _client = client;

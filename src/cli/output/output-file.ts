@@ -14,10 +14,11 @@ export async function writeOutputFile(option: string, file: string, text: string
     await handle.writeFile(text);
   } catch (error) {
     // Not a link to it, as `/dev/stdout`.
-    if (isBegun)
+    if (isBegun) {
       await realpath(file)
         .then(rm)
         .catch(() => undefined);
+    }
     throw unwritable(option, file, error);
   }
 }
