@@ -36,8 +36,7 @@ interface GivenPoll<Options, State> {
   readonly clock: Clock;
   /** Ends the poll: the process stops, or the command is cancelled. */
   readonly stop: AbortSignal;
-  /** Default: an empty one, of this poll alone. */
-  readonly state?: KeptState<State>;
+  readonly state: KeptState<State>;
   readonly chosen?: ChosenPoll<Options> | undefined;
 }
 
@@ -51,12 +50,12 @@ export interface RunningPoll<Result> {
 /**
  * Polls once, for the exporter, /probe and every command: with the options of the configuration, until the timeout of the
  * collector. The result rejects as the collector does, and when the poll may have read two clusters. Reading all descriptors
- * afresh has no timeout: somebody waits for the decision, and can cancel it.
+ * afresh has no timeout: somebody waits for the decision, and can cancel it. The state is by default an empty one, of this poll alone.
  */
 export function runCollector<A extends Api, Options, State, Result extends CollectorResult>(
   collector: CollectorOf<A, Options, State, Result>,
   api: PolledApi<A>,
-  given: GivenPoll<Options, State>,
+  given: Omit<GivenPoll<Options, State>, 'state'> & Partial<GivenPoll<Options, State>>,
 ): RunningPoll<Result> {
   const { config, clock, stop, state = new KeptState(collector), chosen } = given;
   const seconds = config.collectors[collector.name]?.timeout;
@@ -109,7 +108,7 @@ export async function workBetweenPolls<A extends Api, Options, State>(
 
 function createPoll<Options, State>(
   collector: CollectorOf<Api, Options, State, CollectorResult>,
-  { config, clock, state = new KeptState(collector), chosen }: GivenPoll<Options, State>,
+  { config, clock, state, chosen }: GivenPoll<Options, State>,
   stats: PollStats,
 ): CollectorPoll<Options, State> {
   const settings = config.collectors[collector.name];
