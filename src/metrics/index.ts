@@ -22,6 +22,6 @@ export {
   untyped,
 } from './family.ts';
 export { cleanLabelValue, formatValue, labelText, MAX_LABEL_LENGTH } from './label-text.ts';
-export { SampleSet } from './sample-set.ts';
+export { knownState, SampleSet } from './sample-set.ts';
 export { fitBudget } from './series-budget.ts';
 export { filterFamilies, renderFamilies, renderSnapshot, type Snapshot } from './snapshot.ts';

@@ -13,6 +13,11 @@ interface Entry extends FamilySamples {
   readonly labelText: (labels: LabelValues<string>) => string;
 }
 
+/** The state as a state set shows it: `other` where it is none of the known ones. */
+export function knownState(known: readonly string[], state: string): string {
+  return known.includes(state) ? state : 'other';
+}
+
 /** The samples of one poll. Written once, then rendered; a label set can be in it only once. */
 export class SampleSet {
   /** Label text that every sample begins with. */
@@ -60,7 +65,7 @@ export class SampleSet {
     current: string | undefined,
   ): void {
     const entry = this.#entryOf(family);
-    const shown = current === undefined || known.includes(current) ? current : 'other';
+    const shown = current === undefined ? undefined : knownState(known, current);
     for (const state of known) {
       this.#put(entry, { ...labels, [stateLabel]: state }, state === shown ? 1 : 0);
     }

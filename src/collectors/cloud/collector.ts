@@ -1,7 +1,7 @@
 import { WallClockSteps } from '#base';
 import { RequestError } from '#cockroach';
 import { nameText, object, string, time } from '#json';
-import { cleanLabelValue, gauge } from '#metrics';
+import { cleanLabelValue, gauge, knownState } from '#metrics';
 import { defineCollector, type CollectorResult } from '../collector.ts';
 
 /** The fields that are read; the address and the credentials of the response are left out. */
@@ -137,8 +137,8 @@ export const cloud = defineCollector({
       id,
       clusterId: clean(found.cluster_id),
       region: clean(found.deployed_region),
-      status: oneOf(STATUSES, status),
-      health: oneOf(HEALTHS, clean(found.health).toLowerCase()),
+      status: knownState(STATUSES, status),
+      health: knownState(HEALTHS, clean(found.health).toLowerCase()),
       createdMs: found.created_at,
       updatedMs: found.updated_at,
       statusSinceMs: state.seen.sinceMs,
@@ -163,11 +163,6 @@ export const cloud = defineCollector({
 /** Valid JSON of another kind, as an error with status 200, is no assistant. */
 export function noAssistant(): RequestError {
   return new RequestError('decode', 'assistant: the response names no assistant');
-}
-
-/** `other` for a value that this exporter does not know, also for an empty one. */
-function oneOf(known: readonly string[], value: string): string {
-  return known.includes(value) ? value : 'other';
 }
 
 function clean(text = ''): string {
