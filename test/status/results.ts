@@ -6,7 +6,7 @@ import type { CloudResult } from '../../src/collectors/cloud/collector.ts';
 import type { CollectorResult } from '../../src/collectors/collector.ts';
 import type { NetworkResult } from '../../src/collectors/network/network-result.ts';
 import { nodes as nodesCollector, type NodesResult } from '../../src/collectors/nodes/collector.ts';
-import { readExpiries } from '../../src/collectors/nodes/node-record.ts';
+import { expiriesOf } from '../../src/collectors/nodes/node-record.ts';
 import type { Poller } from '../../src/collectors/polling/poller.ts';
 import { LOADS, LOAD_INDEX } from '../../src/collectors/ranges/replica.ts';
 import type { ClusterScan, RangesResult } from '../../src/collectors/ranges/scan-result.ts';
@@ -44,7 +44,7 @@ export function node(id: number, more: Partial<Node> = {}): Node {
     cpus: 4,
     memoryBytes: 1,
     metrics,
-    ...readExpiries(metrics, updatedSeconds),
+    ...expiriesOf(metrics, updatedSeconds),
     stores: new Map(),
     isFresh: true,
     ...more,

@@ -116,7 +116,7 @@ export function copyNode(
     cpus: positive(node.num_vcpus) ?? usableCpus(node.metrics, positive(node.num_cpus)),
     memoryBytes: positive(node.total_system_memory),
     metrics: withoutEmptyMean(node.metrics),
-    ...readExpiries(node.metrics, updatedSeconds),
+    ...expiriesOf(node.metrics, updatedSeconds),
     stores: node.store_metrics,
   };
 }
@@ -125,7 +125,7 @@ export function copyNode(
 const CLIENT_CERTIFICATES = `${CERTIFICATE_PREFIX}client`;
 
 /** When license and certificates expire, by the metrics of a record of this time. */
-export function readExpiries(
+export function expiriesOf(
   metrics: ReadonlyMap<string, number>,
   updatedSeconds: number,
 ): Pick<NodeRecord, 'licenseExpirySeconds' | 'certificates'> {
