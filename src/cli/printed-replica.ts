@@ -41,6 +41,7 @@ export function toReplica(
 ): PrintedReplica {
   const { desc, span, stats, lease_history: leases } = element;
   const lease = leases.at(-1);
+  const kind = lease && leaseKindOf(lease.term ?? NaN, lease.epoch ?? NaN);
   const { start_key: first = 0, end_key: end = 0 } = span;
   const { table_id, index_id } = tableLabels(first);
   const lastLabel = lastTableLabel(first, lastTableIdOf(first, end));
@@ -56,10 +57,7 @@ export function toReplica(
     last_table: names.get(last) ?? null,
     problems: element.problems === undefined ? null : namesSet(element.problems),
     is_leaseholder: lease !== undefined && lease.replica.store_id === element.source_store_id,
-    lease_kind:
-      lease === undefined
-        ? null
-        : (LEASE_KINDS[leaseKindOf(lease.term ?? NaN, lease.epoch ?? NaN) ?? NaN] ?? null),
+    lease_kind: kind === undefined ? null : (LEASE_KINDS[kind] ?? null),
     quiescent: element.quiescent,
     ticking: element.ticking,
     stats: toStats(stats),
