@@ -179,7 +179,7 @@ function rejectUnknownCommand(args: readonly string[]): void {
       (arg, index) => NAMES.includes(arg) && !TAKES_NAME.test(args[index - 1] ?? ''),
     );
     if (commandIndex === -1) return;
-    // Without the options: a value may be a secret.
+    // The options are left out: a value may be a secret.
     throw usageError(`options follow the command: crdb-exporter ${args[commandIndex]} [options]`);
   }
   const nearest = findNearest(word, names);

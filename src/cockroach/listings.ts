@@ -5,7 +5,7 @@ import type { PollStats } from './http/poll-stats.ts';
 
 /** A longer listing comes from a server that never ends; the largest real one has some tens of pages. */
 const MAX_PAGES = 1_000;
-/** Empty pages of sessions in a row. */
+/** A server that sends more empty pages of sessions in a row never ends. */
 const MAX_EMPTY_PAGES = 5;
 
 // These shapes are those of the members that a page has beside its elements.
@@ -133,16 +133,17 @@ function endless(stats: PollStats, message: string): RequestError {
 
 /** The largest size of an element of a listing: the largest honest one (a node with many stores, a table with many grants) has half a megabyte. */
 export const ELEMENT_LIMITS = { maxElementBytes: 16 * 1024 * 1024, maxDepth: 64 };
+/** Responses of real clusters hold fewer of each. */
 const MAX_COUNTS = {
-  /** Of a cluster, also those that sessions, errors and ranges name. */
+  /** Nodes of a cluster, also those that sessions, errors and ranges name. */
   nodes: 10_000,
-  /** Of all nodes together. */
+  /** Stores of all nodes together. */
   stores: 50_000,
   storesOfNode: 1_000,
   replicasOfNode: 2_000_000,
-  /** Of all nodes and stores: a hundred for each of 5,000 nodes, or all metrics of 140 nodes. */
+  /** Values of all nodes and stores: a hundred for each of 5,000 nodes, or all metrics of 140 nodes. */
   values: 500_000,
-  /** Distinct ones, counted for each node. */
+  /** Distinct hosts of clients, counted for each node. */
   clientHosts: 100_000,
 };
 

@@ -34,7 +34,7 @@ export interface DescriptorsRequest {
   /** Index of the URL to begin with. */
   readonly firstUrl: number;
   readonly onDescriptor: (descriptor: RangeDescriptor) => void;
-  /** Takes what was odd in the responses. */
+  /** The warnings of the responses are added here. */
   readonly warnings?: PollStats['warnings'];
 }
 

@@ -13,7 +13,7 @@ export async function writeOutputFile(option: string, file: string, text: string
     isBegun = (await handle.stat()).isFile();
     await handle.writeFile(text);
   } catch (error) {
-    // Not a link to it, as `/dev/stdout`.
+    // A link to it stays, as `/dev/stdout`.
     if (isBegun) {
       await realpath(file)
         .then(rm)

@@ -101,7 +101,7 @@ export class RequestError extends Error {
     return this.endpoint !== 'login' && [403, 404, 501].includes(this.status ?? 0);
   }
 
-  /** What the failure is a fault of, whichever URL it was met at: no response, or one of the other reasons. */
+  /** The kind of the fault, which is the same at each URL: no response, or one of the other reasons. */
   get fault(): string {
     return UNANSWERED.has(this.reason) ? 'no response' : this.reason;
   }
@@ -128,7 +128,7 @@ const MAX_TEXT_LENGTH = 300;
 /** `codeOf` a response that does not begin as HTTP, and of one that breaks its rules further on. */
 export const NOT_HTTP = 'NOT_HTTP';
 export const BROKEN_HTTP = 'BROKEN_HTTP';
-/** What undici's parser says of other first bytes. Its errors have no codes. */
+/** The message of undici's parser for first bytes that are not HTTP: its errors have no codes. */
 const OTHER_START = /Expected HTTP\//;
 /** Codes of failed TLS handshakes; those of certificates are listed in Node's documentation of `tls`. */
 const TLS_CODES =

@@ -64,7 +64,7 @@ export class DescriptorReading {
   /** The last transient failure; a permanent one is in `refusal`. */
   failure: RequestError | undefined;
   due = 0;
-  /** What was odd in the last response, by node: most scans read few descriptors, or none. */
+  /** The warnings of the last response of each node; they stay, as most scans read few descriptors, or none. */
   readonly warnings = new Map<number, PollStats['warnings']>();
   /** Seconds that a range took on the average, with the pause after its round. */
   #secondsPerRange: number | undefined;
