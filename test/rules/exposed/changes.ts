@@ -43,7 +43,7 @@ export const CHANGES: readonly Fault[] = [
   {
     fault: 'The cluster is removed from the configuration, and the pod replaced with it',
     cluster: 'removed',
-    minutes: 60,
+    minutes: 46,
     instances: ['a', 'lateless', 'c'],
     fires: {},
     play(exposed) {
@@ -70,7 +70,6 @@ export const CHANGES: readonly Fault[] = [
   {
     fault: 'The exporter is killed every five minutes',
     cluster: 'killed',
-    minutes: 60,
     fires: { 'CrdbExporterUnstable warning': 9 },
     play(exposed) {
       exposed.exporterDown('a', (minute) => isFault(minute) && minute % 5 === 0);
@@ -82,14 +81,12 @@ export const CHANGES: readonly Fault[] = [
   {
     fault: 'Two of three scrapes fail',
     cluster: 'scrapes',
-    minutes: 60,
     fires: { 'CrdbExporterUnstable warning': 6 },
     play: (exposed) => exposed.exporterDown('a', (minute) => isFault(minute) && minute % 3 !== 0),
   },
   {
     fault: 'Of many nodes one fails 95 % of its statements',
     cluster: 'one-fails',
-    minutes: 40,
     fires: { 'CrdbNodeSqlFailing warning': 13 },
     play(exposed) {
       busy(exposed);
@@ -150,7 +147,6 @@ export const CHANGES: readonly Fault[] = [
   {
     fault: 'A partition between two regions, and requests that are stuck',
     cluster: 'parted-stuck',
-    minutes: 40,
     fires: {
       'CrdbPartitionSuspected warning': 5,
       'CrdbPartitionSuspected critical': 10,

@@ -10,16 +10,18 @@ import { CHANGES } from './changes.ts';
 import { dayCase } from './day.ts';
 import { scrapeCalm } from './exposition.ts';
 import { faultCase, FAULTS, isLong } from './faults.ts';
+import { FIGURES } from './figures.ts';
 
 /** The alerts, the health, and what they read. */
 const GROUPS = closureOf(withoutTexts(readRules()), [
   'crdb_cluster:crdb_health:code',
   ...ALERT_NAMES,
 ]);
-/** `npm run lab -- days` plays also what takes hours. Days of 13 hours take as long as all faults together. */
-const PLAYS_HOURS = process.env['RULES_DAYS'] !== undefined;
-const DAYS = PLAYS_HOURS ? [dayCase, busyDayCase] : [];
-const ALL_FAULTS = [...FAULTS, ...CHANGES].filter((fault) => PLAYS_HOURS || !isLong(fault));
+/** `npm run lab -- days` plays also one figure after the other, what takes more than an hour, and days of 13 hours. */
+const PLAYS_ALL = process.env['RULES_DAYS'] !== undefined;
+const DAYS = PLAYS_ALL ? [dayCase, busyDayCase] : [];
+const SHORT_FAULTS = [...FAULTS, ...CHANGES].filter((fault) => !isLong(fault));
+const ALL_FAULTS = PLAYS_ALL ? [...FAULTS, ...FIGURES, ...CHANGES] : SHORT_FAULTS;
 
 // What an exporter serves of a calm simulated cluster, scraped once and changed minute by minute.
 describe.skipIf(!hasProgram('promtool'))('what the exporter serves', () => {
