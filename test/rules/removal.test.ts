@@ -10,6 +10,8 @@ import { minutesOf, valuesOf } from './samples.ts';
 const GROUPS = withoutTexts(readRules());
 /** A bridged gap, and an alert that goes on without data, take 10 minutes each, CrdbStoreDiskLow two more; cases have steps of up to 10. */
 const MINUTES = 23;
+/** A removal after more evaluations costs much and says the same: an alert that remembers twelve hours does so after half an hour, too. */
+const MAX_EVALUATIONS = 150;
 /** The last value, or a window or an offset of more than the 10 minutes of a gap. */
 const REMEMBERS = /\[(?:1[1-9]|[2-9]\d|\d{3,})m|\[\d+[hd]|offset|ALERTS|last_over_time/;
 /** Of the exporter itself: what it watches does not matter. CrdbMonitoringBlind has cases of its own. */
@@ -46,7 +48,10 @@ interface Firing {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** The first and the last time at which the cases expect the alert to fire: what it remembers is young or old then. */
+/**
+ * The first time at which the cases expect the alert to fire, and the last one within MAX_EVALUATIONS: what it remembers is young or
+ * old then.
+ */
 function firingsOf(name: string): readonly Firing[] {
   const all = CASES.filter((one) => subjectOf(one) === name).flatMap((oneCase) =>
     (oneCase.promql_expr_test ?? []).flatMap(
@@ -57,8 +62,13 @@ function firingsOf(name: string): readonly Firing[] {
     ),
   );
   if (all.length === 0) throw new Error(`no case expects ${name} to fire`);
-  const sorted = all.toSorted((a, b) => a.minute - b.minute);
-  return sorted.filter((_, index) => index === 0 || index === sorted.length - 1);
+  const sorted = all.toSorted((a, b) => evaluationsOf(a) - evaluationsOf(b));
+  const soon = sorted.filter((one) => evaluationsOf(one) <= MAX_EVALUATIONS);
+  return [...new Set([sorted[0], soon.at(-1)])].filter((one) => one !== undefined);
+}
+
+function evaluationsOf({ oneCase, minute }: Firing): number {
+  return minute / minutesOf(oneCase.interval);
 }
 
 /** The case of an alert that fires, in which the series with these labels of the alert end then and all others go on. */
