@@ -7,7 +7,7 @@ import { hasPythonModule } from '../support/programs.ts';
 import type { ScrapedText } from './scraper.ts';
 import { runTrial, type Trial } from './trial.ts';
 
-const SEEDS = Number(process.env['CHAOS_SEEDS'] ?? 8);
+const SEEDS = Number(process.env['CHAOS_SEEDS'] ?? 6);
 const FIRST = Number(process.env['CHAOS_SEED'] ?? 1);
 /** Trials at a time: most of one is waiting. */
 const WIDTH = 2;
