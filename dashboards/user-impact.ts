@@ -48,7 +48,7 @@ export const userImpact = (limit: Limit): Row => ({
     }).overrideByQuery('B', PLAIN),
     stat('SQL latency p99', {
       about:
-        'Of recent statements, without COMMIT and retried ones, on the slowest node with more than one a second, now and an hour ago (recorded by rules.yml from crdb_node_sql_service_latency_p99_seconds). Orange, and twice as long as usual: CrdbLatencyHigh. No data: no node has so many.',
+        'Of recent statements, without COMMIT and retried ones, on the slowest node with more than one a second, now and an hour ago (recorded by rules.yml from crdb_node_sql_service_latency_p99_seconds). Orange, and twice as long as usual: CrdbLatencyHigh. No data: no node has that many.',
       queries: recordedNowAndBefore('crdb_cluster:crdb_node_sql_service_latency_p99_seconds:max'),
       unit: 's',
       steps: ['green', [limit('latency'), 'orange']],

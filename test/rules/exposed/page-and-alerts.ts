@@ -299,7 +299,7 @@ const PAUSE_MS = 1_000;
 /** A machine that does other work needs many times as long as an idle one. */
 const PATIENCE_MS = 120_000;
 
-/** Waits until it is so; in vain for no longer than that. */
+/** Waits until it is so, for PATIENCE_MS at most. */
 async function waitUntil(
   exporter: TestExporter,
   isReady: (status: Status) => boolean | Promise<boolean>,

@@ -26,7 +26,7 @@ function counted(...stores: readonly Counted[]): NodesResult {
   return nodesResult(node(1, { stores: new Map(listed) }));
 }
 
-/** A scan of node 1 that read so many replicas of its stores 1, 2, …; undefined: nothing of that store. */
+/** A scan of node 1 that read this many replicas of its stores 1, 2, …; undefined: nothing of that store. */
 function read(...replicas: readonly (number | undefined)[]): RangesResult {
   const stores = replicas.flatMap((count, at) => {
     const store = { leases: 0, quiescent: 0, ticking: 0, problems: [], load: new Float64Array(9) };
