@@ -21,9 +21,11 @@ export interface RuleGroup {
 const ROOT = path.join(import.meta.dirname, '..', '..');
 export const RULES_FILE = path.join(ROOT, 'config', 'prometheus', 'rules.yml');
 
+/** Read once in a process, not by each of its files of tests. */
+const RULES: { readonly groups: readonly RuleGroup[] } = parse(readFileSync(RULES_FILE, 'utf8'));
+
 export function readRules(): readonly RuleGroup[] {
-  const file: { readonly groups: readonly RuleGroup[] } = parse(readFileSync(RULES_FILE, 'utf8'));
-  return file.groups;
+  return RULES.groups;
 }
 
 /** The file of the rules, with all groups evaluated at the interval of Prometheus: a test has no minutes. */
