@@ -5,6 +5,7 @@ import {
   createLog,
   type Endpoint,
   findNearest,
+  formatDuration,
   type Log,
   messageOf,
   type RetryReason,
@@ -15,6 +16,7 @@ import {
   assertOneCluster,
   createPollStats,
   diagnose,
+  MAX_RECORD_AGE_SECONDS,
   type Operation,
   type PollStats,
   RequestError,
@@ -77,7 +79,7 @@ export function addClusterAction<A extends Api, Args extends unknown[]>(
     const options = command.opts<ClusterFlags>();
     const config = chooseCluster(await loadCommandConfig(command, context), options.cluster);
     const exitCode = await runCancellable(async (signal) => {
-      const recorder = new RequestRecorder(options.verbose);
+      const recorder = new RequestRecorder(options.verbose, context.time.wallMs);
       await using clients = await openClients(config, context, recorder);
       const client: Clients[A] = clients[operation.api];
       if (client === undefined) {
@@ -98,6 +100,7 @@ export function addClusterAction<A extends Api, Args extends unknown[]>(
         };
         const code = await work(target, ...args);
         for (const warning of stats.warnings.values()) note(warningText(warning));
+        noteOldResponse(recorder.oldestSeconds);
         return code ?? EXIT.ok;
       } catch (error) {
         // A change that was cancelled before its response may have been made.
@@ -111,6 +114,14 @@ export function addClusterAction<A extends Api, Args extends unknown[]>(
     });
     context.setExitCode(exitCode);
   });
+}
+
+/** Notes a response that is old by the clock of this host. A cache may send an old one with its old Date. */
+function noteOldResponse(seconds: number): void {
+  if (seconds < MAX_RECORD_AGE_SECONDS) return;
+  note(
+    `a response is ${formatDuration(seconds)} old by the clock of this host: correct the clock that is wrong, or make proxies and load balancers pass every request on without caching`,
+  );
 }
 
 /** A failed request as one sentence with its remedy; any other error stays as it is. */
@@ -142,17 +153,23 @@ export function chooseCluster({ clusters }: Config, name: string | undefined): C
 
 /** Remembers the last request to each endpoint, and what all of them cost; with `--verbose` all are logged on standard error. */
 export class RequestRecorder extends ClusterMetrics {
-  readonly #last = new Map<string, FinishedRequest>();
+  readonly #last = new Map<string, Omit<FinishedRequest, 'dateMs'>>();
   readonly #sums = new Map<string, Pick<FinishedRequest, 'bytes' | 'seconds'>>();
   readonly #log: Log;
+  readonly #wallMs: () => number;
+  #oldestSeconds = 0;
 
-  constructor(isVerbose = false) {
+  constructor(isVerbose = false, wallMs: () => number = Date.now) {
     super();
+    this.#wallMs = wallMs;
     const level = isVerbose ? 'debug' : 'error';
     this.#log = createLog({ level, format: 'logfmt', destination: 2 });
   }
 
-  override requestFinished(_api: Api, request: FinishedRequest): void {
+  override requestFinished(_api: Api, { dateMs, ...request }: FinishedRequest): void {
+    const nowMs = this.#wallMs();
+    const ageSeconds = (nowMs - (dateMs ?? nowMs)) / 1000 - request.seconds;
+    this.#oldestSeconds = Math.max(this.#oldestSeconds, ageSeconds);
     this.#last.set(request.endpoint, request);
     const { bytes, seconds } = this.sumOf(request.endpoint);
     const sums = { bytes: bytes + request.bytes, seconds: seconds + request.seconds };
@@ -164,13 +181,18 @@ export class RequestRecorder extends ClusterMetrics {
     this.#log.debug({ api, endpoint, reason }, 'request is retried');
   }
 
-  last(endpoint: Endpoint): FinishedRequest | undefined {
+  last(endpoint: Endpoint): Omit<FinishedRequest, 'dateMs'> | undefined {
     return this.#last.get(endpoint);
   }
 
   /** The bytes and seconds of all requests to an endpoint. */
   sumOf(endpoint: Endpoint): Pick<FinishedRequest, 'bytes' | 'seconds'> {
     return this.#sums.get(endpoint) ?? { bytes: 0, seconds: 0 };
+  }
+
+  /** The age of the oldest response by the clock of this host and its Date, seconds. */
+  get oldestSeconds(): number {
+    return this.#oldestSeconds;
   }
 
   /** Whether a server has answered: then scheme and port are right. */

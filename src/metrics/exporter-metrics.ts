@@ -91,6 +91,8 @@ export interface FinishedRequest {
   readonly seconds: number;
   /** Decoded bytes of the response. */
   readonly bytes: number;
+  /** The header Date of a response that succeeded, ms since the epoch. */
+  readonly dateMs?: number | undefined;
 }
 
 /** Counters of one cluster. Its functions are handed to the parts that see the events. */

@@ -13,15 +13,7 @@ import {
   SYSTEM_CLOCK,
   toTime,
 } from '#base';
-import {
-  diagnose,
-  DOWN,
-  freshnessOf,
-  livenessOf,
-  LocalityReader,
-  MAX_RECORD_AGE_SECONDS,
-  RequestError,
-} from '#cockroach';
+import { diagnose, DOWN, freshnessOf, livenessOf, LocalityReader, RequestError } from '#cockroach';
 import {
   copyNode,
   type ListedNode,
@@ -128,7 +120,6 @@ async function printNodes(
     urgencyOf: ({ status }) => (DOWN.has(status) ? 2 : status === 'live' ? 0 : 1),
   });
   const { list, answeredMs } = await listAllNodes(target);
-  noteOldDate(secondsSince(target, answeredMs));
   if (!options.safeToStop) {
     for (const node of list) listing.add(toItem(node, answeredMs));
     await listing.close();
@@ -226,18 +217,6 @@ async function findSafeNodes(
   return new Set(safe);
 }
 
-/** How old a response is by the clock of this host. A cache sends an old one with its old Date, by which its records look young. */
-function secondsSince({ wallMs }: ClusterTarget, answeredMs: number): number {
-  return Math.max(0, wallMs() - answeredMs) / 1000;
-}
-
-function noteOldDate(seconds: number): void {
-  if (seconds < MAX_RECORD_AGE_SECONDS) return;
-  note(
-    `the response is ${formatDuration(seconds)} old by the clock of this host: correct the clock that is wrong, or make proxies and load balancers pass /api/v2/ and /_status/ on without caching`,
-  );
-}
-
 /** The age of the youngest record by the clock of this host: from its time to the Date of the list, and since. */
 function youngestByThisHost(
   target: ClusterTarget,
@@ -245,7 +224,7 @@ function youngestByThisHost(
 ): number | undefined {
   const age = youngestRecord(listed);
   if (age === undefined || answeredMs === undefined) return age;
-  return age + secondsSince(target, answeredMs);
+  return age + Math.max(0, target.wallMs() - answeredMs) / 1000;
 }
 
 /** Whether the server lists no connections, which nodes may count. */

@@ -35,6 +35,8 @@ export interface Attempt<T = unknown> {
   /** `arrivals` of the URL when the attempt was sent. */
   readonly arrivalsBefore: number;
   code: FinishedRequest['code'];
+  /** The header Date of a response that succeeded, ms since the epoch. */
+  dateMs?: number | undefined;
   /** A part of the body arrived. */
   hasBody: boolean;
 }
@@ -74,6 +76,7 @@ export async function performRequest<T>(
       throw await readFailure(request, response, what, target);
     }
     const head = readHead(response, attempt, options.runningMs());
+    attempt.dateMs = head.dateMs;
     request.onHeaders?.(head);
     const maxBytes = Math.min(request.maxBytes ?? Infinity, options.maxResponseBytes);
     const body = unpack(response, options.compression, what, target);
@@ -103,11 +106,22 @@ export async function performRequest<T>(
     throw failure;
   } finally {
     watch.stop();
-    const { code, startMs } = attempt;
-    const endMs = options.runningMs();
-    options.requestFinished({ endpoint, seconds: (endMs - startMs) / 1000, code, bytes });
-    if (hasResponded(attempt, failure)) recordResponse(stats, startMs, endMs);
+    reportEnd(attempt, options, bytes, failure);
   }
+}
+
+/** Reports what came of an attempt, and when its response arrived if one did. */
+function reportEnd(
+  attempt: Attempt,
+  { requestFinished, runningMs }: RequestOptions,
+  bytes: number,
+  failure: RequestError | undefined,
+): void {
+  const { request, code, dateMs, startMs } = attempt;
+  const endMs = runningMs();
+  const seconds = (endMs - startMs) / 1000;
+  requestFinished({ endpoint: request.endpoint, seconds, code, bytes, dateMs });
+  if (hasResponded(attempt, failure)) recordResponse(request.stats, startMs, endMs);
 }
 
 function describeRequest(

@@ -101,7 +101,9 @@ describe('a request', () => {
     };
     expect(await send(server.url, {}, { runningMs: () => 7 })).toEqual({
       outcome: head,
-      finished: [{ endpoint: 'nodes', code: 202, bytes: 13, seconds: expect.any(Number) }],
+      finished: [
+        { endpoint: 'nodes', code: 202, bytes: 13, dateMs: 60_000, seconds: expect.any(Number) },
+      ],
       pages: 1,
       bytes: 13,
     });
