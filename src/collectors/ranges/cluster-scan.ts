@@ -219,8 +219,9 @@ function describeHeld({ map, tableIndexes }: KnownRanges, slot: number): HeldRan
 }
 
 /**
- * Forgets the ranges that no node reported in this scan, except those to keep: their descriptors at once, themselves and the numbers of their
- * tables once they are many. Example: a range of node 1 was merged, as the list of node 1 shows. It is not lost when node 1 dies later.
+ * Forgets the ranges that no node reported in this scan, except those to keep: their descriptors and leases at once, themselves and the numbers
+ * of their tables once they are many. Example: a range of node 1 was merged, as the list of node 1 shows. It is not lost when node 1 dies
+ * later. Another example: a range leaves the nodes of a shard, and comes back after 100 changes of its lease, which another shard has counted.
  */
 export async function forgetRanges(
   { known, reading }: RangesState,
@@ -229,21 +230,21 @@ export async function forgetRanges(
   const { map, tableIndexes } = known;
   const isNeeded = (slot: number): boolean => map.columns.found[slot] !== 0 || isKept(slot);
   let left = 0;
-  let described = 0;
+  let remembered = 0;
   await inSlices(
     walk(map.capacity, (from, to) => {
-      const { ids } = map.columns;
+      const { ids, sequences } = map.columns;
       for (let slot = from; slot < to; slot += 1) {
         if (ids[slot] === 0) continue;
         if (isNeeded(slot)) left += 1;
-        else if (map.replicasOf(slot) !== 0) described += 1;
+        else if (map.replicasOf(slot) !== 0 || sequences[slot] !== 0) remembered += 1;
       }
     }),
   );
   const gone = map.size - left;
   const areMany = gone > map.size * MAX_GONE_SHARE || (gone > 0 && tableIndexes.isFull);
   if (areMany) await inSlices(map.prune(left, isNeeded));
-  else if (described > 0) await inSlices(map.forgetDescriptors(isNeeded));
+  else if (remembered > 0) await inSlices(map.forget(isNeeded));
   const areFewer = await inSlices(known.renumberTables());
   if (areFewer) reading.keepTables(known.tableIndexes.tables());
 }

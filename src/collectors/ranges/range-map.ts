@@ -165,13 +165,14 @@ export class RangeMap {
     yield* this.#rebuild(Math.max(MIN_CAPACITY, capacity), isKept);
   }
 
-  /** Forgets which replicas the other ranges had. */
-  *forgetDescriptors(isKept: (slot: number) => boolean): Work {
-    const { described, voters, votersBefore } = this.columns;
+  /** Forgets which replicas the other ranges had, and the sequences of their leases. */
+  *forget(isKept: (slot: number) => boolean): Work {
+    const { described, voters, votersBefore, sequences, marks } = this.columns;
     yield* walk(this.capacity, (from, to) => {
       for (let slot = from; slot < to; slot += 1) {
-        if (described[slot] === 0 || isKept(slot)) continue;
-        for (const column of [described, voters, votersBefore]) column[slot] = 0;
+        if (isKept(slot)) continue;
+        for (const column of [described, voters, votersBefore, sequences]) column[slot] = 0;
+        marks[slot] = (marks[slot] ?? 0) & ~MARK.hasOldSequence;
       }
     });
   }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ownsNode } from '../../../src/collectors/ranges/assignment.ts';
+import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import { fakeCluster, pollRanges, replica } from './cluster.ts';
 
 const NODES = Array.from({ length: 600 }, (_, at) => at + 1);
@@ -74,5 +75,28 @@ describe('shards', () => {
     expect(of('crdb_ranges_by_replicas')).toEqual([]);
     expect(of('crdb_ranges_by_lease_kind').join()).not.toContain('none');
     expect(of('crdb_range_lease_changes_total')).toEqual(['{shard="1"} 0']);
+  });
+
+  test('count a change of a lease once, also of a range that leaves a shard and comes back', async () => {
+    const states = [ranges.createState(), ranges.createState()];
+    const scan = async (holders: readonly number[], lease: number, sequence: number) => {
+      const listOf = (nodeId: number) => {
+        const moving = replica({ rangeId: 1, nodeId, storeId: nodeId, lease, sequence });
+        const staying = nodeIds.map((id) => replica({ rangeId: 1 + id, nodeId, storeId: nodeId }));
+        return holders.includes(nodeId) ? [moving, ...staying] : staying;
+      };
+      const { api } = fakeCluster(nodeIds.map((nodeId) => ({ nodeId, ranges: listOf(nodeId) })));
+      const shards = states.map((state, index) =>
+        pollRanges(api, { state, context: { shards: { index, count: 2 }, shard: String(index) } }),
+      );
+      const polled = await Promise.all(shards);
+      return polled.flatMap(({ of }) => of('crdb_range_lease_changes_total'));
+    };
+    // Shard 1 has nodes 4 and 5 alone.
+    await scan([1, 4, 5], 1, 10);
+    expect(await scan([1, 4, 5], 4, 11)).toEqual(['{shard="0"} 0', '{shard="1"} 1']);
+    expect(await scan([4, 5], 5, 110)).toEqual(['{shard="0"} 0', '{shard="1"} 100']);
+    // Nobody but shard 1 saw the changes up to 110; the last one is of a range that shard 0 sees for the first time.
+    expect(await scan([1, 4, 5], 1, 111)).toEqual(['{shard="0"} 0', '{shard="1"} 100']);
   });
 });
