@@ -200,7 +200,7 @@ export const nodes = defineCollector({
     state.lastBackupSeconds =
       isSent(all, LAST_BACKUP) === false
         ? 0
-        : Math.max(state.lastBackupSeconds, lastBackupSeconds(records));
+        : lastBackupSeconds(records, state.lastBackupSeconds, dateMs);
     const unsentKeys = findUnsent(all, selected);
     const missingKeys = state.sentKeys.findMissing(unsentKeys);
     for (const [about, text] of describeMissing(missingKeys)) {

@@ -1,5 +1,5 @@
 import { largest, smallest, sumOrNone } from '#base';
-import { livenessOf, REACHABLE } from '#cockroach';
+import { livenessOf, medianRecord, REACHABLE } from '#cockroach';
 import { counter, type Family, gauge, type SampleSet } from '#metrics';
 import { COUNTER_NOTES, NODE } from './node-families.ts';
 import type { ListedNode, NodeRecord } from './node-record.ts';
@@ -117,9 +117,18 @@ const families = {
 
 export const JOB_FAMILIES: readonly Family[] = Object.values(families);
 
-/** End of the last backup that any of the nodes reports, Unix time in seconds; 0 without one. */
-export function lastBackupSeconds(nodes: readonly NodeRecord[]): number {
-  return nodes.reduce((last, { metrics }) => Math.max(last, metrics.get(LAST_BACKUP) ?? 0), 0);
+/**
+ * End of the last backup that any of the nodes reports or that is remembered, Unix time in seconds; 0 without one. A time that the
+ * cluster has not reached is of a wrong clock, and would hide for that long that backups fail: it counts no more.
+ */
+export function lastBackupSeconds(
+  nodes: readonly NodeRecord[],
+  remembered: number,
+  answeredMs: number | undefined,
+): number {
+  const now = Math.max((answeredMs ?? 0) / 1000, medianRecord(nodes)) || Infinity;
+  const times = [remembered, ...valuesOf(nodes, [LAST_BACKUP])];
+  return Math.max(0, ...times.filter((time) => time <= now));
 }
 
 /** Jobs, replication and an open upgrade, as the nodes with fresh records report them. */

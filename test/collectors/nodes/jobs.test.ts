@@ -242,6 +242,22 @@ describe('the last backup', () => {
     const { of } = await pollNodes([recordOf(1, { metrics: { [LAST_BACKUP]: 0 } })], { state });
     expect(of(family)).toEqual(['1700000000']);
   });
+
+  test('is not in the future, by whatever clock it was, and is not remembered so', async () => {
+    const state = nodes.createState();
+    const poll = async (dateMs: number, ...times: readonly number[]) => {
+      const updated_at = dateMs * 1e6 - 5e9;
+      const records = times.map((time, at) =>
+        recordOf(at + 1, { updated_at, metrics: { [LAST_BACKUP]: time } }),
+      );
+      return (await pollNodes(records, { state, dateMs })).of(family);
+    };
+    const tomorrow = NOW_MS / 1000 + 86_400;
+    expect(await poll(NOW_MS, 1_700_000_000, tomorrow, 0)).toEqual(['1700000000']);
+    // The clock of the node that answers is a day ahead, then right.
+    expect(await poll(tomorrow * 1000, tomorrow)).toEqual([String(tomorrow)]);
+    expect(await poll(NOW_MS, 1_700_000_000)).toEqual(['1700000000']);
+  });
 });
 
 test.each([
