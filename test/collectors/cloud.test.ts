@@ -91,13 +91,16 @@ describe('the start of a status', () => {
       assistantOf({ id: 'a2' }),
       undefined,
       assistantOf({ id: 'a2' }),
+      // Deleted and created again between two polls.
+      assistantOf({ id: 'a2', created_at: '2026-01-01T00:10:00Z' }),
+      assistantOf({ id: 'a2', created_at: '2026-01-01T00:10:00Z' }),
     ];
     for (const [index, answer] of answers.entries()) {
       const nowMs = 1000 * (index + 1);
       const { of } = await poll(cloud, answering(answer), { options: {}, state, nowMs });
       since.push(of('crdb_cloud_migration_assistant_status_since_timestamp_seconds'));
     }
-    expect(since).toEqual([['1'], ['1'], ['3'], ['4'], [], ['6']]);
+    expect(since).toEqual([['1'], ['1'], ['3'], ['4'], [], ['6'], ['7'], ['7']]);
   });
 
   test.each([7_200, -7_200])('moves with the wall clock that is set by %i s', async (bySeconds) => {

@@ -97,7 +97,7 @@ interface Assistant {
 interface State {
   readonly wallClock: WallClockSteps;
   /** When the current status of the current assistant was first seen. */
-  seen?: { readonly id: string; readonly status: string; sinceMs: number };
+  seen?: { readonly assistant: string; readonly status: string; sinceMs: number };
 }
 
 /** GET …/migration-assistant: existence, status and health of the migration assistant. */
@@ -130,10 +130,12 @@ export const cloud = defineCollector({
     const id = clean(found.id);
     if (id === '') throw noAssistant();
     const status = clean(found.status).toLowerCase();
-    if (state.seen?.id !== id || state.seen.status !== status) {
-      state.seen = { id, status, sinceMs: clock.wallMs() };
+    // One that was created again between two polls is another one, also under the same id.
+    const assistant = `${id} ${found.created_at}`;
+    if (state.seen?.assistant !== assistant || state.seen.status !== status) {
+      state.seen = { assistant, status, sinceMs: clock.wallMs() };
     }
-    const assistant = {
+    const shown = {
       id,
       clusterId: clean(found.cluster_id),
       region: clean(found.deployed_region),
@@ -143,7 +145,7 @@ export const cloud = defineCollector({
       updatedMs: found.updated_at,
       statusSinceMs: state.seen.sinceMs,
     };
-    return { assistant };
+    return { assistant: shown };
   },
 
   samples({ assistant }, set) {
