@@ -1,4 +1,12 @@
-import { decodeValue, type Infer, integer, object, type ObjectShape, string } from '#json';
+import {
+  decodeValue,
+  type Infer,
+  integer,
+  object,
+  type ObjectShape,
+  optional,
+  string,
+} from '#json';
 import type { HttpClient } from './http/client.ts';
 import { RequestError } from './http/errors.ts';
 import { type CountDecodeErrors, type PollStats, recordDecodeErrors } from './http/poll-stats.ts';
@@ -21,7 +29,7 @@ export const DATABASES = {
 export const CA_CERT = {
   endpoint: 'other',
   path: '/migration-assistant/source-ca-cert',
-  shape: object({ x509_pem_cert: string() }),
+  shape: object({ x509_pem_cert: optional(string()) }),
 } as const;
 
 interface CloudApiOptions {
@@ -91,9 +99,13 @@ export class CloudControl {
 
   /** GET …/migration-assistant/source-ca-cert as PEM; '' while the system's roots are trusted. */
   async caCertificate(stats: PollStats): Promise<string> {
-    return (
-      (await this.#send(stats, 'GET', { ...CA_CERT, name: 'ca-cert-get' }))?.x509_pem_cert ?? ''
-    );
+    const response = await this.#send(stats, 'GET', { ...CA_CERT, name: 'ca-cert-get' });
+    const pem = response?.x509_pem_cert;
+    if (pem === undefined) {
+      // Taken for an empty bundle, it would be deleted before anybody has saved it.
+      throw new RequestError('decode', 'ca-cert-get: the response has no text x509_pem_cert');
+    }
+    return pem;
   }
 
   /** PATCH …/migration-assistant/source-ca-cert. */

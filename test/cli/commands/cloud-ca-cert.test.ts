@@ -71,10 +71,16 @@ describe('the CA certificate of the source', () => {
     expect(await readFile(saved, 'utf8')).toBe(PEM);
   });
 
-  test('is not deleted where it cannot be read, and no file is made', async () => {
+  test.each([
+    ['a 500', 500, ''],
+    ['text of another type', 200, '{"x509_pem_cert":7}'],
+    ['an error', 200, '{"code":5,"message":"x"}'],
+  ])('is not deleted where it cannot be read, and no file is made: %s', async (...row) => {
+    const [, status, body] = row;
     await setBundle();
     const saved = await newPath();
-    simulator.fault({ kind: 'status', status: 500, api: 'cloud' });
+    const headers = { 'content-type': 'application/json' };
+    simulator.fault({ kind: 'status', status, headers, body, api: 'cloud' });
     expect((await cloud('ca-cert', 'delete', '--yes', '--save', saved)).code).toBe(1);
     expect(writes()).toEqual([]);
     await expect(readFile(saved)).rejects.toThrow('ENOENT');
