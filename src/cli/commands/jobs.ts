@@ -164,7 +164,8 @@ function toJob(element: Infer<typeof jobShape>, nowMs: number) {
     finished: toTime(element.finished) ?? null,
     modified: toTime(element.modified) ?? null,
     age_seconds: created === undefined ? null : Math.max(0, nowMs - created) / 1000,
-    fraction_completed: fractionCompleted ?? null,
+    // 0 also where a job has none, as a changefeed, whose progress is a time.
+    fraction_completed: fractionCompleted || null,
     running_status: element.runningStatus || null,
     error: element.error || null,
     // 0 where no node runs it.
