@@ -175,7 +175,8 @@ export class StatisticsNodes {
       if (metrics.get(STATISTICS) !== 1) continue;
       const runner = `${id} ${startedSeconds}`;
       const first = before === undefined ? startedSeconds : updatedSeconds;
-      const begin = before?.get(runner) ?? first;
+      // The clock of the node may have been ahead.
+      const begin = Math.min(before?.get(runner) ?? first, updatedSeconds);
       since.set(runner, begin);
       if (updatedSeconds - begin < FIRST_COUNT_SECONDS) found.add(id);
     }

@@ -161,6 +161,18 @@ describe('paused jobs and protected data', () => {
     expect(found).toEqual([known, [], [], known]);
   });
 
+  test('are there again soon after the clock of a node was ahead', async () => {
+    const ended = { metrics: { ...present, [STATISTICS]: 0 } };
+    const runs = { metrics: present };
+    const found = await pausedAt([
+      [0, runs, ended],
+      [30, ended, { ...runs, updated_at: NOW_NS + 3_600e9 }],
+      [60, ended, runs],
+      [100, ended, runs],
+    ]);
+    expect(found).toEqual([known, [], [], known]);
+  });
+
   test('are absent until a node that restarts has counted, also for a new exporter', async () => {
     const started_at = NOW_NS + 20e9;
     const restarted = { started_at, metrics: { ...zeros, [STATISTICS]: 1 } };
