@@ -177,7 +177,8 @@ export class ClusterHistory {
   /** Compares the lists when each node may have written a newer record: a poll before that finds those of a few. */
   #recordNodes(listed: NodesResult): void {
     const before = this.#past.nodes;
-    if (newestRecord(listed) - newestRecord(before) < RECORD_SECONDS) return;
+    // The clocks of the nodes may be set back, too.
+    if (Math.abs(newestRecord(listed) - newestRecord(before)) < RECORD_SECONDS) return;
     this.#past.lateRecords = readLateRecords(before, listed);
     this.#past.writing = readWriting(before, listed);
     this.#past.nodes = listed;

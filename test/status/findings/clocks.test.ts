@@ -89,6 +89,21 @@ describe('a node whose clock is wrong', () => {
     ]);
   });
 
+  test('behind is not named once the clocks of the others were set back to its time', async () => {
+    const history = new ClusterHistory(() => DEFAULT_FINDING_SETTINGS);
+    const pollers = await pollersOf({ nodes: 'ok' });
+    const polls = [3_600, 3_630, 60, 90].map((after) => {
+      const now = NOON + after;
+      const right = written(3, NOON + (after % 3_600) - 3);
+      const results = { nodes: listed([written(1, now - 2), written(2, now - 5), right], now) };
+      const cluster = polledCluster({ pollers, isUp: true, results });
+      history.record(cluster, 'nodes', now * 1000);
+      const { findings } = history.read(cluster, now * 1000);
+      return findings.filter(({ alert }) => alert === 'CrdbClockOffsetHigh').length;
+    });
+    expect(polls).toEqual([0, 1, 0, 0]);
+  });
+
   test('is named alone where the means that others report follow from it', () => {
     const at = NOON - 3;
     const offsets = (...all: readonly number[]) =>
