@@ -120,7 +120,7 @@ export class KnownRanges {
 
   #commitReplicas(nodeId: number, replicas: ReplicaColumns, from: number, to: number): void {
     const { map } = this;
-    const { found, tableIndexes, problems: problemsColumn } = map.columns;
+    const { found, tableIndexes, problems: problemsColumn, sequences } = map.columns;
     for (let index = from; index < to; index += 1) {
       const slot = map.put(replicas.rangeIds[index] ?? 0);
       const foundBefore = found[slot] ?? 0;
@@ -135,12 +135,13 @@ export class KnownRanges {
       const place = map.report(slot, nodeId);
       const lease = replicas.leases[index] ?? NO_LEASE;
       if ((problems & UNAVAILABLE) !== 0) this.#claim(slot, nodeId, lease !== NO_LEASE);
-      this.#commitLease(slot, place, lease, replicas.sequences[index] ?? 0);
+      const sequence = replicas.sequences[index] ?? 0;
+      this.#commitLease(slot, place, lease, sequence);
       this.commitKeys(slot, {
         start: replicas.startKeys[index] ?? 0,
         end: replicas.endKeys[index] ?? 0,
         isNew: foundBefore === 0,
-        holdsLease: lease !== NO_LEASE,
+        holdsLease: lease !== NO_LEASE && sequence >= (sequences[slot] ?? 0),
       });
     }
   }
@@ -160,7 +161,10 @@ export class KnownRanges {
     if (!isStated) this.claims.push({ rangeId: ids[slot] ?? 0, nodeId });
   }
 
-  /** Keeps the keys of the replica that holds the lease, else of the one that was read last, and whether they differ. */
+  /**
+   * Keeps the keys of the replica that holds the lease, else of the one that was read last, and whether they differ. Of two that claim the
+   * lease the one with the higher sequence holds it: an old replica on another store of the node has old keys.
+   */
   commitKeys(
     slot: number,
     {

@@ -162,7 +162,8 @@ export class SecondReading {
   ): void {
     const slot = this.#known.map.slotOf(rangeId);
     if (slot === undefined) return;
-    const holdsLease = lease?.replica.store_id === storeId;
+    const known = this.#known.map.columns.sequences[slot] ?? 0;
+    const holdsLease = lease?.replica.store_id === storeId && (lease?.sequence ?? 0) >= known;
     const [start, end] = [nameKey(desc.start_key ?? 0), nameKey(desc.end_key ?? 0)];
     this.#known.commitKeys(slot, { start, end, isNew, holdsLease });
   }

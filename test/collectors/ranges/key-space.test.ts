@@ -215,6 +215,27 @@ describe('the key space', () => {
     }
   });
 
+  test('is read where the lease is younger, when an old replica on another store claims an older one', async () => {
+    // Range 2 was moved from store 13 to store 3, and has taken over its right neighbour since.
+    const old = { ...elementOf({ id: 2, from: 20, to: 40 }, 3, 13), source_store_id: 13 };
+    const now = [
+      { id: 1, from: 0, to: 20 },
+      { id: 2, from: 20, to: LAST },
+    ].map((span) => {
+      const element = elementOf(span, 3, 3);
+      const lease_history = [{ replica: { node_id: 3, store_id: 3 }, sequence: 2 }];
+      return { ...element, lease_history };
+    });
+    for (const listed of [
+      [...now, old],
+      [old, ...now],
+    ]) {
+      const cluster = fakeCluster([{ nodeId: 3, ranges: listed }]);
+      const state = ranges.createState();
+      for (const _ of [1, 2, 3]) expect(await scanOf(cluster, state)).toBe('1 0');
+    }
+  });
+
   test('has no gap where a returned node holds what is left of a merged range', async () => {
     const cluster = fakeCluster([]);
     const state = ranges.createState();
