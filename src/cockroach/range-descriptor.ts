@@ -4,8 +4,15 @@ import type { MessageReader } from './protobuf/index.ts';
 /** The descriptor of a range, as one of its replicas knows it. */
 export interface RangeDescriptor {
   readonly rangeId: number;
-  /** `type` as in roachpb ReplicaType: 0 is a voter, 5 a non-voter; undefined where it is no integer. */
-  readonly replicas: readonly { readonly nodeId: number; readonly type: number | undefined }[];
+  /**
+   * `type` as in roachpb ReplicaType: 0 is a voter, 5 a non-voter; undefined where it is no integer. The store is 0 where it is not
+   * known.
+   */
+  readonly replicas: readonly {
+    readonly nodeId: number;
+    readonly storeId: number;
+    readonly type: number | undefined;
+  }[];
   /** Rises with each change of the replicas or of the keys; the low 32 bits. */
   readonly generation: number;
   /** The replica that sends it holds the lease, which is valid. */
@@ -45,7 +52,7 @@ export function readDescriptor({
   };
 }
 
-const NO_REPLICA = { nodeId: 0, type: undefined } as const;
+const NO_REPLICA = { nodeId: 0, storeId: 0, type: undefined } as const;
 
 function integerOf(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) ? value : undefined;
@@ -53,8 +60,13 @@ function integerOf(value: unknown): number | undefined {
 
 /** Reads one replica. One that is no object has node 0 and no type, so that the voters are not known: without it others would seem to be a majority. */
 function readReplica(sent: unknown): RangeDescriptor['replicas'][number] {
-  const { nodeId, type } = typeof sent === 'object' ? { nodeId: 0, type: 0, ...sent } : NO_REPLICA;
-  return { nodeId: integerOf(nodeId ?? 0) ?? 0, type: integerOf(type ?? 0) };
+  const { nodeId, storeId, type } =
+    typeof sent === 'object' ? { nodeId: 0, storeId: 0, type: 0, ...sent } : NO_REPLICA;
+  return {
+    nodeId: integerOf(nodeId ?? 0) ?? 0,
+    storeId: integerOf(storeId) ?? 0,
+    type: integerOf(type ?? 0),
+  };
 }
 
 /** What is read of a RangeInfo while its messages come one after the other; a message that is sent twice adds to the first. */
@@ -63,7 +75,7 @@ interface ReadRange {
   generation: number;
   isLeaseholder: boolean;
   leaseValid: boolean;
-  readonly replicas: { readonly nodeId: number; readonly type: number }[];
+  readonly replicas: { readonly nodeId: number; readonly storeId: number; readonly type: number }[];
 }
 
 /** Reads a RangeInfo (pkg/server/serverpb/status.proto) up to its end; undefined without an id or replicas. */
@@ -118,11 +130,13 @@ function readRangeDescriptorMessage(reader: MessageReader, end: number, range: R
 /** ReplicaDescriptor (roachpb/metadata.proto): a type that is absent is a voter. */
 function readReplicaMessage(reader: MessageReader, end: number): ReadRange['replicas'][number] {
   let nodeId = 0;
+  let storeId = 0;
   let type = 0;
   for (let field = reader.next(end); field !== 0; field = reader.next(end)) {
     if (field === 1) nodeId = reader.int32();
+    else if (field === 2) storeId = reader.int32();
     else if (field === 4) type = reader.int32();
     else reader.skip();
   }
-  return { nodeId, type };
+  return { nodeId, storeId, type };
 }

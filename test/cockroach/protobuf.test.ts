@@ -110,7 +110,11 @@ describe('what the published definitions write', () => {
       ranges.map(({ range_id, generation, replicas, is_leaseholder, lease_valid }) => ({
         rangeId: range_id,
         generation: generation % 2 ** 32,
-        replicas: replicas.map(({ node_id, type }) => ({ nodeId: node_id, type })),
+        replicas: replicas.map(({ node_id, store_id, type }) => ({
+          nodeId: node_id,
+          storeId: store_id,
+          type,
+        })),
         isFromLeaseholder: is_leaseholder && lease_valid,
       })),
     );

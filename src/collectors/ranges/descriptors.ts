@@ -1,4 +1,5 @@
 import type { RangeDescriptor } from '#cockroach';
+import type { Members } from './members.ts';
 import {
   GENERATIONS,
   NO_PLACE,
@@ -98,6 +99,22 @@ function keepReplicas(
     const place = map.report(slot, nodeId);
     if (nodeId === leaseholder) leases[slot] = kind | (place << 2);
   }
+}
+
+/**
+ * Whether a node that reports the range has not listed the store of its replica, so that what it reports is another one, which is old.
+ * Example: node 3 has lost the disk of store 6, to which the replica had moved from store 5 a minute before.
+ */
+export function isReportedByOthers(
+  map: RangeMap,
+  slot: number,
+  { replicas }: RangeDescriptor,
+  members: Pick<Members, 'mayHave'>,
+): boolean {
+  return replicas.some(
+    ({ nodeId, storeId }) =>
+      !members.mayHave(nodeId, storeId) && reportersOf(map, slot).includes(nodeId),
+  );
 }
 
 /** The nodes of the descriptor that have a place, voters first. */

@@ -29,7 +29,7 @@ export function listLost({ state }: ScanContext, slot: number): void {
   state.problems.addRange(1 << NO_LIVE_REPLICA, {
     rangeId: ids[slot] ?? 0,
     nodeId,
-    storeId: state.onlyStores.get(nodeId) ?? 0,
+    storeId: state.members.onlyStoreOf(nodeId),
     tableIndex: tableIndexes.get(numbers[slot] ?? 0) ?? 0,
     lastNodes,
   });

@@ -10,6 +10,8 @@ export class Members {
   #isLive: readonly (true | undefined)[] = [];
   /** When a member went from live to not live. */
   #wentDownAt: number[] = [];
+  /** The stores that each node listed when it was last read. */
+  readonly #stores = new Map<number, ReadonlySet<number>>();
   /** Members that were live in a scan that verified all ranges: what they held then is known. */
   readonly #proven = new Set<number>();
 
@@ -24,12 +26,33 @@ export class Members {
     this.#isLive = live;
   }
 
+  /**
+   * Takes over the stores that a node lists in a scan that began at this tick. Where one is gone, what its descriptors said of the node
+   * is not known any more: another of its stores may have old replicas of the same ranges.
+   */
+  updateStores(nodeId: number, stores: ReadonlySet<number>, tick: number): void {
+    const before = this.#stores.get(nodeId);
+    this.#stores.set(nodeId, stores);
+    if (before?.isSubsetOf(stores) === false) this.#wentDownAt[nodeId] = tick;
+  }
+
+  /** Whether the node may have the store: it listed it when it was last read, or was not read yet. */
+  mayHave(nodeId: number, storeId: number): boolean {
+    return storeId === 0 || (this.#stores.get(nodeId)?.has(storeId) ?? true);
+  }
+
+  /** The one store that the node listed when it was last read; 0 where these were several, or none. */
+  onlyStoreOf(nodeId: number): number {
+    const [storeId = 0, ...others] = this.#stores.get(nodeId) ?? [];
+    return others.length === 0 ? storeId : 0;
+  }
+
   /** Live, draining or decommissioning by the last list of nodes. */
   isLive(nodeId: number): boolean {
     return this.#isLive[nodeId] === true;
   }
 
-  /** When it last went from live to not live; 0 if it never did. */
+  /** When it last went from live to not live, or lost a store; 0 if it never did. */
   wentDownAt(nodeId: number): number {
     return this.#wentDownAt[nodeId] ?? 0;
   }

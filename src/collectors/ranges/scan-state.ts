@@ -34,8 +34,6 @@ export class RangesState {
   readonly tables = new TopTables();
   /** Continues to read descriptors until the next scan; undefined before the first, and for a part of a cluster. */
   verification: Verification | undefined;
-  /** The store of each node that was ever read and has no other. */
-  readonly onlyStores = new Map<number, number>();
   /** Id of the node beside this exporter, with `route: local`; 0 until its first response. */
   localNodeId = 0;
   /** A node of this cluster has sent requests, reads, bytes or CPU, as newer servers do. */

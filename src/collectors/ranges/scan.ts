@@ -77,10 +77,8 @@ export class RangeScan {
   *#commit({ replicas }: NodeReplicas, { nodeId, stores, isDetailed }: ScannedNode): Work {
     const { state } = this.#context;
     yield* state.known.commit(nodeId, replicas);
-    const [storeId = 0, ...others] = stores.keys();
-    const isOnly = others.length === 0 && nodeId <= MAX_NODE_ID;
-    if (isOnly) state.onlyStores.set(nodeId, storeId);
-    else state.onlyStores.delete(nodeId);
+    if (nodeId <= MAX_NODE_ID)
+      state.members.updateStores(nodeId, new Set(stores.keys()), this.#ages.scanTick);
     yield* walk(replicas.length, (from, to) => {
       const slice = { nodeId, replicas, from, to };
       state.hot.add(slice, isDetailed);

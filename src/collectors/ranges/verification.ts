@@ -16,7 +16,7 @@ import {
   type DescriptorReceiver,
   type ReadingContext,
 } from './descriptor-reader.ts';
-import { keepDescriptor, reportersOf } from './descriptors.ts';
+import { isReportedByOthers, keepDescriptor, reportersOf } from './descriptors.ts';
 import { type KnownRanges, SERVES_NOTHING } from './known-ranges.ts';
 import { countPlaces } from './majority.ts';
 import type { Members } from './members.ts';
@@ -212,7 +212,9 @@ export class Verification implements DescriptorReceiver {
     for (const rangeId of rangeIds) {
       const slot = map.slotOf(rangeId);
       if (slot === undefined) continue;
-      const descriptor = descriptors.get(rangeId);
+      const sent = descriptors.get(rangeId);
+      const isOfOthers = sent && isReportedByOthers(map, slot, sent, this.#members);
+      const descriptor = isOfOthers ? undefined : sent;
       const change = descriptor && keepDescriptor(map, slot, descriptor, requestedAt);
       if (change === 'zone') {
         this.#reading.zoneChanges.set(this.#known.tableOf(slot), requestedAt);
@@ -221,7 +223,7 @@ export class Verification implements DescriptorReceiver {
       const isKept = change === 'kept' || change === 'zone';
       if (isKept && descriptor?.isFromLeaseholder) map.nameHolder(slot, nodeId);
       if (isKept && this.isVerified(slot) && !this.#lacksHolder(slot)) continue;
-      this.#askNext(slot, rangeId, nodeId, descriptor === undefined);
+      this.#askNext(slot, rangeId, nodeId, sent === undefined);
     }
   }
 

@@ -87,3 +87,37 @@ describe('replicas that their live node does not have', () => {
     expect((await scan(showAbsent(statusError(500)))).unverified).toBe(2);
   });
 });
+
+/** Voters on nodes 1, 2 and 3, there on store 6; node 3 lists replicas on these stores instead. */
+function showStores(stores: readonly number[]) {
+  const cluster = fakeCluster([]);
+  cluster.describe = (_id, nodeId) => ({
+    types: { 1: 0, 2: 0, 3: 0 },
+    stores: { 1: 1, 2: 2, 3: 6 },
+    isLeaseholder: nodeId === 1,
+  });
+  show(cluster, { holders: many(2, [1, 2, 3]), nodes: [1, 2, 3] });
+  cluster.nodes = cluster.nodes.map((node) => {
+    const listed = Array.isArray(node.ranges) ? node.ranges : [];
+    const moved = stores.flatMap((store) =>
+      listed.map((element: object) => ({ ...element, source_store_id: store })),
+    );
+    return node.nodeId === 3 ? { ...node, ranges: moved } : node;
+  });
+  return cluster;
+}
+
+describe('old replicas on another store of a node that has lost the one of its voters', () => {
+  test.each([
+    ['of a first scan', []],
+    ['of a scan after one that found the voters', [[6]]],
+  ])('are not taken for these: %s', async (_what, scans) => {
+    const state = ranges.createState();
+    for (const stores of scans) {
+      const { unverified } = await scan(showStores(stores), state);
+      expect(unverified).toBe(0);
+    }
+    const { dependent, unverified } = await scan(showStores([5]), state, 1);
+    expect([dependent, unverified]).toEqual([{}, 2]);
+  });
+});

@@ -50,6 +50,8 @@ export function bytesOf({ columns, keys }: RangeMap): number {
 interface FakeDescriptor {
   /** Types by node: `{ 1: 0, 2: 0, 3: 5 }` has voters on 1 and 2 and a non-voter on 3. */
   readonly types: Readonly<Record<number, unknown>>;
+  /** Stores by node; default: not sent. */
+  readonly stores?: Readonly<Record<number, number>>;
   readonly generation?: number;
   readonly isLeaseholder?: boolean;
   readonly leaseValid?: boolean;
@@ -203,7 +205,7 @@ function described(rangeId: number, descriptor: FakeDescriptor): unknown {
   const { types, generation = 1, isLeaseholder = true, leaseValid = isLeaseholder } = descriptor;
   const internalReplicas = Object.entries(types).map(([nodeId, type]) => ({
     nodeId: Number(nodeId),
-    storeId: Number(nodeId),
+    storeId: descriptor.stores?.[Number(nodeId)],
     type,
   }));
   const desc = { rangeId: String(rangeId), internalReplicas, generation: String(generation) };
