@@ -39,6 +39,7 @@ interface ReadStore {
  * trace. This costs about 80 bytes a replica, for the nodes that are being read.
  */
 export class NodeReplicas {
+  /** 0 of the node beside the exporter until its first replica names it: another one may have taken its place. */
   nodeId: number;
   readonly replicas = new ReplicaColumns();
   /** Elements of the response. */
@@ -48,8 +49,6 @@ export class NodeReplicas {
   /** The replicas are runs of one store each, with rising range ids, and no store comes back. */
   isInOrder = true;
   readonly #isAssigned: (nodeId: number) => boolean;
-  /** The node beside the exporter is the one that its first replica names. */
-  #isNodeOpen: boolean;
   readonly #stores = new Map<number, ReadStore>();
   readonly #tables = new TableReader();
   #isDetailed = false;
@@ -61,8 +60,7 @@ export class NodeReplicas {
   #knowsLeaseKinds = true;
 
   constructor(nodeId: number, isLocal: boolean, isAssigned: (nodeId: number) => boolean) {
-    this.nodeId = nodeId;
-    this.#isNodeOpen = isLocal;
+    this.nodeId = isLocal ? 0 : nodeId;
     this.#isAssigned = isAssigned;
   }
 
@@ -110,8 +108,7 @@ export class NodeReplicas {
     const rangeId = record[first + SLOT.rangeId];
     this.elements += 1;
     if (!isId(nodeId) || !isId(storeId) || !isId(rangeId)) return;
-    if (this.#isNodeOpen) this.nodeId = nodeId;
-    this.#isNodeOpen = false;
+    if (this.nodeId === 0) this.nodeId = nodeId;
     if (nodeId !== this.nodeId) {
       const message = `${nameList(this.nodeId)}: the response holds ranges of node ${nodeId}`;
       throw new WrongNodeError('decode', message, { remedy: ONE_NODE });
