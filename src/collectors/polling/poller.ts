@@ -180,7 +180,8 @@ export class Poller {
       if (!isDone) await this.#start(stop);
       last = schedule.startedAtMs;
       const isOvertaken = this.#isLoginNew && this.#lacksLogin;
-      delayMs = isOvertaken ? 0 : schedule.nextDelayMs(this.intervalSeconds * 1000);
+      const hasResult = this.#published !== undefined;
+      delayMs = isOvertaken ? 0 : schedule.nextDelayMs(this.intervalSeconds * 1000, hasResult);
     }
   }
 

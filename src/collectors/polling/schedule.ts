@@ -52,16 +52,16 @@ export class Schedule {
 
   /**
    * Delay from the end of a poll to the start of the next. First polls all come at once, because everybody waits for
-   * them; the second comes up to an interval later, which spreads the scans of many clusters over the interval.
+   * them; the one after the first result comes up to an interval later, which spreads the scans of many clusters over the interval.
    */
-  nextDelayMs(intervalMs: number): number {
+  nextDelayMs(intervalMs: number, hasResult: boolean): number {
     const now = this.#clock.monotonicMs();
     const jittered = intervalMs * (1 + JITTER * (2 * this.#random() - 1));
     const delayMs = Math.max(0, jittered - (now - (this.#startedAtMs ?? 0)));
     // A timer may fire a millisecond early.
     const retryMs = Math.max((this.#retryAtMs ?? Infinity) - now + 1, intervalMs * MIN_RETRY);
     if (retryMs < delayMs) return retryMs;
-    if (this.#isSpread) return delayMs;
+    if (this.#isSpread || !hasResult) return delayMs;
     this.#isSpread = true;
     return delayMs + this.#random() * intervalMs;
   }

@@ -10,7 +10,7 @@ function starts(intervalMs: number, tookMs: number, random: () => number): reado
     schedule.start();
     const startedAt = now;
     now += tookMs;
-    now += schedule.nextDelayMs(intervalMs);
+    now += schedule.nextDelayMs(intervalMs, true);
     return startedAt;
   });
 }
@@ -32,13 +32,20 @@ test('no cluster is polled sooner than the interval less the jitter', () => {
   }
 });
 
+test('only the first poll with a result delays the next one', () => {
+  const schedule = new Schedule({ monotonicMs: () => 0 }, () => 0.5);
+  schedule.start();
+  const delays = [false, false, true, true].map((has) => schedule.nextDelayMs(30_000, has));
+  expect(delays).toEqual([30_000, 30_000, 45_000, 30_000]);
+});
+
 test('a poll that was blocked is retried as soon as possible, and only then', () => {
   let now = 1_000;
   const schedule = new Schedule({ monotonicMs: () => now }, () => 0.5);
   expect(schedule.isDue(30_000)).toBe(true);
   schedule.start();
   schedule.retryIn(16_000);
-  expect(schedule.nextDelayMs(30_000)).toBe(16_001);
+  expect(schedule.nextDelayMs(30_000, false)).toBe(16_001);
   now += 15_999;
   expect(schedule.isDue(30_000)).toBe(false);
   now += 1;
@@ -46,16 +53,16 @@ test('a poll that was blocked is retried as soon as possible, and only then', ()
   schedule.start();
   expect(schedule.isDue(30_000)).toBe(false);
   // The second regular poll comes later by a share of the interval.
-  expect(schedule.nextDelayMs(30_000)).toBe(45_000);
-  expect(schedule.nextDelayMs(30_000)).toBe(30_000);
+  expect(schedule.nextDelayMs(30_000, true)).toBe(45_000);
+  expect(schedule.nextDelayMs(30_000, true)).toBe(30_000);
 });
 
 test('a retry that is later than the interval changes nothing, and one that is due does not spin', () => {
   const schedule = new Schedule({ monotonicMs: () => 0 }, () => 0.5);
   schedule.start();
-  schedule.nextDelayMs(1_000);
+  schedule.nextDelayMs(1_000, true);
   schedule.retryIn(5_000);
-  expect(schedule.nextDelayMs(1_000)).toBe(1_000);
+  expect(schedule.nextDelayMs(1_000, true)).toBe(1_000);
   schedule.retryIn(0);
-  expect(schedule.nextDelayMs(1_000)).toBe(50);
+  expect(schedule.nextDelayMs(1_000, true)).toBe(50);
 });
