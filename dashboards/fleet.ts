@@ -37,7 +37,7 @@ const clusters = (limit: Limit): Row => ({
           title: 'last known health',
           unit: 'none',
           states: HEALTH,
-          expr: `max by (crdb_cluster) (${CODE} < 3 or last_over_time((crdb_cluster:crdb_health:code{${OF}} < 3)[6h:1m]))`,
+          expr: `max by (crdb_cluster) (${CODE} < 3 or on (crdb_cluster) last_over_time((crdb_cluster:crdb_health:code{${OF}} < 3)[6h:1m]))`,
         },
         {
           title: 'critical alerts',

@@ -1,6 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { readRules } from '../rules/rule-set.ts';
-import { findNameMatches } from './kept-names.ts';
+import { findLabelMatches, findNameMatches } from './kept-names.ts';
+
+/** Every expression of the rules, and every query of the texts of alerts; recorded series get the labels of the ruler. */
+const QUERIES = readRules()
+  .flatMap(({ rules }) => rules)
+  .flatMap(({ record, expr, annotations = {} }) => {
+    const asked = Object.values(annotations).flatMap((text) =>
+      Array.from(text.matchAll(/printf\s+"((?:[^"\\]|\\.)*)"\s+\$labels/g), ([, query = '']) =>
+        query.replaceAll('\\"', '"').replaceAll('%q', '"any"'),
+      ),
+    );
+    return [record === undefined ? expr : `group by (crdb_cluster) (${expr})`, ...asked];
+  });
 
 describe('operators of which one side has lost its names', () => {
   test.each([
@@ -32,16 +44,31 @@ describe('operators of which one side has lost its names', () => {
   });
 
   test('are not in the rules and in the texts of alerts', () => {
-    const found = readRules()
-      .flatMap(({ rules }) => rules)
-      .flatMap(({ expr, annotations = {} }) => {
-        const asked = Object.values(annotations).flatMap((text) =>
-          Array.from(text.matchAll(/printf\s+"((?:[^"\\]|\\.)*)"\s+\$labels/g), ([, query = '']) =>
-            query.replaceAll('\\"', '"').replaceAll('%q', '"any"'),
-          ),
-        );
-        return [expr, ...asked].flatMap(findNameMatches);
-      });
-    expect(found).toEqual([]);
+    expect(QUERIES.flatMap(findNameMatches)).toEqual([]);
+  });
+});
+
+describe('operators between what has labels of a ruler or of a Prometheus and what has not', () => {
+  test.each([
+    'sum by (crdb_cluster) (a) > crdb_cluster:b:sum',
+    'crdb_cluster:b:sum and a',
+    'max by (crdb_cluster) (a) unless last_over_time(ALERTS[5m])',
+    'crdb_cluster:b:sum - on (crdb_cluster) sum by (crdb_cluster) (a) > crdb_cluster:b:sum',
+    'crdb_cluster:b:sum > 1 or on (crdb_cluster) sum by (crdb_cluster) (a)',
+  ])('are found: %s', (query) => {
+    expect(findLabelMatches(query)).not.toEqual([]);
+  });
+
+  test.each([
+    'sum by (crdb_cluster) (a) > on (crdb_cluster) crdb_cluster:b:sum',
+    'rate(crdb_cluster:b:sum[5m]) + 1 > -2 * crdb_cluster:c:sum',
+    'crdb_cluster:b:sum > on (crdb_cluster) group_left () sum by (crdb_cluster) (a) or crdb_cluster:c:sum',
+    'crdb_cluster:b:sum or absent(a)',
+  ])('are not in: %s', (query) => {
+    expect(findLabelMatches(query)).toEqual([]);
+  });
+
+  test('are not in the rules and in the texts of alerts', () => {
+    expect(QUERIES.flatMap(findLabelMatches)).toEqual([]);
   });
 });
