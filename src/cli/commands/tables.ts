@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import {
+  findNearest,
   formatAge,
   formatBytes,
   formatCount,
@@ -85,14 +86,24 @@ async function printTables(
     discoverTables(target.api, target.stats),
   );
   const wanted = found.filter((table) => database === undefined || table.database === database);
-  const scan = load ? await readLoads(target, output) : undefined;
+  const scan = load && wanted.length > 0 ? await readLoads(target, output) : undefined;
   for (const table of wanted) listing.add(toTable(table, scan?.loads));
   await listing.close(scan && { failed_nodes: scan.failedNodes });
   if (target.stats.limits.has('items')) note('the server has more tables: the largest are shown');
   noteOldSizes(wanted);
   if (wanted.length > 0) return EXIT.ok;
-  const where = database === undefined ? '' : ` of the database ${database}`;
-  note(`the server lists no table${where}: ${LIST_TABLES}`);
+  if (database === undefined || found.length === 0) {
+    note(`the server lists no table: ${LIST_TABLES}`);
+  } else {
+    const nearest = findNearest(
+      database,
+      found.map((table) => table.database),
+    );
+    const hint = nearest === undefined ? 'check the name' : `did you mean ${nearest}?`;
+    note(
+      `the server lists tables, but none of the database ${database}: ${hint}; if it is new, open it in DB Console; else GRANT CONNECT ON DATABASE … to the user`,
+    );
+  }
   return EXIT.failed;
 }
 

@@ -122,10 +122,14 @@ describe('tables', () => {
     },
   );
 
-  test('are none of a database that the user may not see', async () => {
-    const { code, err } = await runHere(['tables', '--database', 'nothing', config]);
+  test.each([
+    ['nothing', 'check the name'],
+    ['mover', 'did you mean movr?'],
+  ])('are none of a database that the user may not see: %s', async (database, hint) => {
+    const { code, err } = await runHere(['tables', '--load', '--database', database, config]);
     expect(code).toBe(1);
-    expect(err).toContain('the server lists no table of the database nothing: open the databases');
+    expect(err).not.toContain('reads all ranges');
+    expect(err).toContain(`but none of the database ${database}: ${hint}; if it is new, open it`);
     expect(err).toContain('GRANT CONNECT ON DATABASE');
   });
 
