@@ -11,6 +11,7 @@ export {
   type UrlState,
 } from './http/client.ts';
 export { POLICY } from './http/retry-policy.ts';
+export { API_PATH } from './http/upstream.ts';
 
 // A poll: its deadline, what it has received, and what was odd.
 export {

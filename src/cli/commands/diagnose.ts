@@ -4,6 +4,7 @@ import { type Command, Option } from 'commander';
 import { completeLinks, type FindingSettings, type Thresholds } from '#alerts';
 import { formatJson, formatLine } from '#base';
 import {
+  API_PATH,
   type ClusterApi,
   ClusterIdentity,
   findServerFault,
@@ -151,7 +152,7 @@ async function checkIdentity(
   first: ClusterIdentity | undefined,
 ): Promise<ClusterIdentity | undefined> {
   const identity = new ClusterIdentity();
-  const { reason } = await list.run('same cluster', new URL(url).origin, nodes, async (stats) => {
+  const { reason } = await list.run('same cluster', siteOf(url), nodes, async (stats) => {
     const onNode = (node: Infer<typeof nodeIdentity>): void => identity.add(node);
     await api.nodes(stats, { limit: PAGE_LIMIT, shape: nodeIdentity, onNode });
     if (first === undefined || !identity.isOtherThan(first)) return ok('');
@@ -162,6 +163,11 @@ async function checkIdentity(
   return reason === undefined ? identity : undefined;
 }
 
+/** `https://proxy/a` of `https://proxy/a/api/v2`: several URLs may have one host. */
+function siteOf(url: string): string {
+  return url.replace(API_PATH, '');
+}
+
 /** Whether the API answers at a URL without a login, under the right scheme, and what certificate it shows. */
 async function checkUrl(
   list: Checklist,
@@ -169,7 +175,7 @@ async function checkUrl(
   http: HttpClient,
   thresholds: Thresholds,
 ): Promise<boolean> {
-  const { origin } = new URL(url);
+  const site = siteOf(url);
   noteProxy(list, url);
   const isUnverified = list.config.cluster_api?.tls.insecure_skip_verify ?? false;
   let certificate: Verdict | undefined;
@@ -180,24 +186,24 @@ async function checkUrl(
       certificate = judgeCertificate(socket, isUnverified, thresholds);
   };
   subscribe(CONNECTED, onConnected);
-  const { reason } = await list.run('GET /health/', origin, nodes, async (stats) => {
+  const { reason } = await list.run('GET /health/', site, nodes, async (stats) => {
     await http.send({ ...HEALTH, method: 'GET', stats });
     return ok('');
   });
   unsubscribe(CONNECTED, onConnected);
-  if (certificate !== undefined) list.add('TLS', certificate, origin);
+  if (certificate !== undefined) list.add('TLS', certificate, site);
   return reason === undefined;
 }
 
 /** Says that a proxy is between, which may be what fails. */
 function noteProxy(list: Checklist, url: string): void {
   const { proxy } = list.config;
-  const { protocol, origin } = new URL(url);
+  const { protocol } = new URL(url);
   const isHttps = protocol === 'https:';
   if ((isHttps ? proxy.https : proxy.http) === undefined || isLoopback(url)) return;
   const variables = isHttps ? 'https_proxy or all_proxy' : 'http_proxy or all_proxy';
   const detail = `requests go through the proxy of ${variables}, unless no_proxy names the host`;
-  list.add('proxy', { verdict: 'skipped', detail }, origin);
+  list.add('proxy', { verdict: 'skipped', detail }, siteOf(url));
 }
 
 function judgeCertificate(

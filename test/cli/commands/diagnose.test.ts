@@ -183,11 +183,12 @@ describe('what is wrong is found with its remedy:', () => {
     });
     await using east = await simulate({ insecure: true });
     await using west = await simulate({ insecure: true, clusterName: 'west' });
-    const all = [broken.url, east.clusterUrl, west.clusterUrl];
+    const all = [`${broken.url}/a`, east.clusterUrl, west.clusterUrl];
     const { code, findings } = await diagnoseBy(...all.map((url) => `--cluster.url=${url}`));
     expect(code).toBe(1);
     const found = findings.filter(({ check }) => check === 'same cluster');
     expect(found.map(({ verdict }) => verdict)).toEqual(['failed', 'ok', 'failed']);
+    expect(found.map(({ target }) => target)).toEqual(all);
   });
 
   test('a clock that is off', async () => {
