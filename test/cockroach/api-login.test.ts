@@ -186,6 +186,16 @@ describe('logging in', () => {
     expect(logouts).toMatchObject([{ status: 200 }]);
   });
 
+  test('logging out goes on to the next URL where one cannot pass it on', async () => {
+    await using simulator = await simulate({ gateways: 2 });
+    await using client = connect(simulator);
+    await countNodes(client);
+    simulator.fault({ endpoint: 'logout', kind: 'status', status: 502, gateway: 1 });
+    await client.session.logOut(AbortSignal.timeout(5_000));
+    const logouts = simulator.requests.entries.filter(({ endpoint }) => endpoint === 'logout');
+    expect(logouts).toMatchObject([{ status: 502 }, { status: 200 }]);
+  });
+
   test('logging out gives a login up that hangs', async () => {
     await using simulator = await simulate();
     simulator.fault({ endpoint: 'login', kind: 'hang' });

@@ -83,10 +83,10 @@ export function goesToNextUrl(
 
 /**
  * Whether another server may get the request, too. What may change something (a statement) only if the server has surely not
- * begun with it: no connection, 429, 401, 403. A login changes nothing.
+ * begun with it: no connection, 429, 401, 403. A login or logout changes nothing else.
  */
 export function mayBeRepeated(request: HttpRequest, error: RequestError): boolean {
-  if (request.method === 'GET' || request.endpoint === 'login') return true;
+  if (request.method === 'GET' || /^log(?:in|out)$/.test(request.endpoint)) return true;
   return error.wasRefused || isRefusal(request, error);
 }
 
