@@ -248,7 +248,10 @@ describe('the process', { timeout: PROCESS_TIMEOUT_MS }, () => {
       'nosuchhost.invalid:0',
       /^crdb-exporter: cannot listen: getaddrinfo \w+ nosuchhost\.invalid; /,
     ],
-    ['unix:no/such/folder/x', /^crdb-exporter: cannot listen: .*no\/such\/folder\/x; /],
+    [
+      'unix:no/such/folder/x',
+      /^crdb-exporter: cannot listen: permission denied, or there is no such folder: .*no\/such\/folder\/x; /,
+    ],
   ])('names the remedy when the address cannot exist: %s', async (address, message) => {
     const file = await writeTemporary('good.yml', CLUSTER);
     const { code, err } = await run([`--config.file=${file}`, `--web.listen-address=${address}`]);

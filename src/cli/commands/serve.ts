@@ -109,7 +109,10 @@ export async function runExporter(options: Omit<ExporterOptions, 'collectors'>):
       'syscall' in error &&
       (error.syscall === 'listen' || error.syscall === 'getaddrinfo');
     if (!isOfAddress) throw error;
-    const cause = error.message.replace(/^listen \w+: /, '');
+    // Node.js says EACCES of a socket whose folder does not exist.
+    const cause = error.message
+      .replace(/^listen \w+: /, '')
+      .replace(/^permission denied (?=.*\/)/, 'permission denied, or there is no such folder: ');
     const remedy = `${isInUse(error) ? 'stop the process that uses it or ' : ''}choose another --web.listen-address`;
     throw new CommandError(`cannot listen: ${cause}; ${remedy}`, EXIT.failed, error);
   }
