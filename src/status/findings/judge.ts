@@ -96,7 +96,7 @@ function findProblems(evidence: Evidence): readonly Problem[] {
       )
     : [];
   // An API that is down explains them.
-  const unread = isBlind || scan === undefined ? [] : unreadNodes(scan);
+  const unread = isBlind || scan === undefined ? [] : unreadNodes(scan, view.nodes?.list);
   const missing = missingReplicas(scan?.summary?.cluster, view.ranges?.scanCheck);
   const polledAt = sourceOf('sessions')?.lastSuccessAt;
   const wrongTime = findWrongTime(evidence);
