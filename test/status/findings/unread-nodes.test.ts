@@ -17,15 +17,17 @@ test('findings tell of nodes that were not read, and that some may hang only whe
 });
 
 test('what hangs, and what fails, is a node that is not down by now', () => {
-  const nextOf = (...live: readonly number[]) => {
-    const nodes = [7, 8].map((id) => node(id, { livenessCode: live.includes(id) ? 3 : 1 }));
-    const scan = unreadScan(2, { 7: 'timeout', 8: 'decode' });
-    return unreadNodes(scan, describeNodes(nodesResult(...nodes)).list)[0]?.next;
-  };
   expect(nextOf(8)).toBe('`crdb-exporter ranges 8` reads one, and says what fails.');
   expect(nextOf()).toBe('Expected while a node is down: the next scan leaves it out.');
 });
 
 function tell(...scan: Parameters<typeof unreadScan>): readonly string[] {
   return unreadNodes(unreadScan(...scan)).map(({ text, next }) => `${text} ${next}`);
+}
+
+/** The advice on nodes 7 and 8, of which these are live by now. */
+function nextOf(...live: readonly number[]): string | undefined {
+  const nodes = [7, 8].map((id) => node(id, { livenessCode: live.includes(id) ? 3 : 1 }));
+  const scan = unreadScan(2, { 7: 'timeout', 8: 'decode' });
+  return unreadNodes(scan, describeNodes(nodesResult(...nodes)).list)[0]?.next;
 }
