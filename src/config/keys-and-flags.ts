@@ -140,7 +140,7 @@ const RELOAD = section({
 });
 
 const NO_CLUSTER =
-  'no cluster is configured: list one under clusters, or give --cluster.url; `crdb-exporter demo` needs neither';
+  'no cluster is configured: list one under clusters in the file of --config.file, or give --cluster.url; `crdb-exporter demo` needs neither';
 
 /** The configuration file. */
 export function configSchema(collectors: readonly CollectorOptions[]) {

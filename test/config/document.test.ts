@@ -40,7 +40,7 @@ test('what is wrong with a file is reported with its place and its remedy', asyn
   expect(await problemsOfEach(BAD)).toMatchInlineSnapshot(`
     "
     exporter.yml:1:1: clusterz: unknown key "clusterz"; did you mean "clusters"?
-    exporter.yml:1:1: clusters: no cluster is configured: list one under clusters, or give --cluster.url; \`crdb-exporter demo\` needs neither
+    exporter.yml:1:1: clusters: no cluster is configured: list one under clusters in the file of --config.file, or give --cluster.url; \`crdb-exporter demo\` needs neither
     exporter.yml:5:7: clusters[0].cluster_api.timout: unknown key "timout"; did you mean "timeout"?
     exporter.yml:5:5: clusters[0].colour: unknown key "colour"; expected name, console_url, poll, cluster_api, cloud_api, collectors
     exporter.yml:6:3: collectors.node: unknown key "node"; did you mean "nodes"?

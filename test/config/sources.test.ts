@@ -161,7 +161,7 @@ test('wrong flags and variables are named', async () => {
     --cluster.username: clusters[0].cluster_api: the key "urls" is missing: set it (or --cluster.url)
     --cluster.username: clusters[0].cluster_api.username: a username without password: add password_file, password_env or password
     command line: clusters[0]: a cluster needs cluster_api or cloud_api or both
-    command line: clusters: no cluster is configured: list one under clusters, or give --cluster.url; \`crdb-exporter demo\` needs neither
+    command line: clusters: no cluster is configured: list one under clusters in the file of --config.file, or give --cluster.url; \`crdb-exporter demo\` needs neither
     /nonexistent/exporter.yml: cannot read the configuration file: there is no such file
     "
   `);
