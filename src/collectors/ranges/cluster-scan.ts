@@ -66,7 +66,7 @@ export async function judgeClusterScan(
     servingNothing:
       judged.servingNothing === 0 && !isServingKnown ? undefined : judged.servingNothing,
     stuck: judged.stuck,
-    unreported: sumByTable(known, judged.unreported),
+    unreported: judged.unreported,
     disputed: describeDisputed(known, judged.disputed),
     isServingBound: judged.unconfirmed > 0,
     leftOver: held(leftOver),
@@ -181,27 +181,14 @@ async function hasRange(map: RangeMap, isMeant: (slot: number) => boolean): Prom
   return slot !== undefined;
 }
 
-function sumByTable(
-  { tableIndexes }: KnownRanges,
-  byNumber: ReadonlyMap<number, number>,
-): ReadonlyMap<number, number> {
-  const sums = new Map<number, number>();
-  for (const [number, ranges] of byNumber) {
-    const table = tableIndexes.tableOf(number);
-    sums.set(table, ranges + (sums.get(table) ?? 0));
-  }
-  return sums;
-}
-
 /** The ranges in these slots, and the nodes that report them as unavailable. */
-function describeDisputed(
-  { map, tableIndexes, claims }: KnownRanges,
-  slots: readonly number[],
-): ClusterScan['disputed'] {
-  const { ids, tableIndexes: numbers } = map.columns;
+function describeDisputed(known: KnownRanges, slots: readonly number[]): ClusterScan['disputed'] {
+  const { ids } = known.map.columns;
   const rangeIds = new Set(slots.map((slot) => ids[slot] ?? 0));
-  const byTable = Map.groupBy(slots, (slot) => tableIndexes.tableOf(numbers[slot] ?? 0));
-  const nodes = claims.flatMap(({ rangeId, nodeId }) => (rangeIds.has(rangeId) ? [nodeId] : []));
+  const byTable = Map.groupBy(slots, (slot) => known.tableOf(slot));
+  const nodes = known.claims.flatMap(({ rangeId, nodeId }) =>
+    rangeIds.has(rangeId) ? [nodeId] : [],
+  );
   return {
     rangeIds,
     byTable: new Map(Array.from(byTable, ([tableId, { length }]) => [tableId, length])),

@@ -45,7 +45,7 @@ export interface JudgedRanges {
   servingNothing: number;
   /** Part of `servingNothing`: ranges that are neither without a majority nor reported as unavailable. */
   stuck: number;
-  /** Ranges without a majority of live voters that no node reports as unavailable, by number of the table index. */
+  /** Ranges without a majority of live voters that no node reports as unavailable, by table. */
   readonly unreported: Map<number, number>;
   /** Slots of ranges that only replicas without the lease report as unavailable, while all voters are live and the holder serves. */
   readonly disputed: number[];
@@ -101,7 +101,7 @@ function judgeUnreported(scan: CompleteScan, slot: number, judged: JudgedRanges)
 
 function judgeReported(scan: CompleteScan, slot: number, judged: JudgedRanges): void {
   const { verification, known, confirmed } = scan;
-  const { ids, problems, tableIndexes } = known.map.columns;
+  const { ids, problems } = known.map.columns;
   judged.reported += 1;
   // It serves no key, whatever its replicas report.
   if (scan.leftOver.has(slot)) return;
@@ -135,7 +135,7 @@ function judgeReported(scan: CompleteScan, slot: number, judged: JudgedRanges): 
       isUnavailable,
     });
     servesNothing ||= range.serving !== range.held && !hasQuorum;
-    if (!hasQuorum && !isUnavailable) increase(judged.unreported, tableIndexes[slot] ?? 0);
+    if (!hasQuorum && !isUnavailable) increase(judged.unreported, known.tableOf(slot));
     if (isUnavailable && !servesNothing && isDisputed(scan, slot, range))
       judged.disputed.push(slot);
   } else if (scan.overlapping.has(slot)) {

@@ -243,15 +243,7 @@ export class KnownRanges {
   }
 
   #count(counts: RangeCounts, slot: number, ignored: ReadonlySet<number>): void {
-    const {
-      ids,
-      found,
-      sequences,
-      marks,
-      leases,
-      problems: column,
-      tableIndexes,
-    } = this.map.columns;
+    const { ids, found, sequences, marks, leases, problems: column } = this.map.columns;
     if (sequences[slot] !== 0) marks[slot] = (marks[slot] ?? 0) | MARK.hasOldSequence;
     const replicas = found[slot] ?? 0;
     if (replicas === 0) return;
@@ -260,7 +252,7 @@ export class KnownRanges {
     increase(counts.byLeaseKind, (leases[slot] ?? NO_LEASE) & 3);
     const problems = column[slot] ?? 0;
     if (problems === 0 || ignored.has(ids[slot] ?? 0)) return;
-    const tableId = this.tableIndexes.tableOf(tableIndexes[slot] ?? 0);
+    const tableId = this.tableOf(slot);
     const tableCounts = counts.problemsByTable.get(tableId) ?? REPORTED_PROBLEMS.map(() => 0);
     counts.problemsByTable.set(tableId, tableCounts);
     countProblems(counts.byProblem, problems);
