@@ -6,8 +6,8 @@ export interface NodeBatch {
 
 /** The ids of a shortest request: one that is refused although it has no more is refused for another reason. */
 const MIN_BATCH = 25;
-/** Statuses of a path that is too long; a node with another problem responds 500, too. */
-const TOO_LONG: ReadonlySet<unknown> = new Set([400, 414, 500]);
+/** Statuses of a path that is too long. */
+const TOO_LONG: ReadonlySet<unknown> = new Set([400, 414]);
 
 /** Ids in a request at first: their descriptors are some 800 kB of JSON. */
 const FIRST_BATCH = 200;
@@ -15,36 +15,18 @@ const FIRST_BATCH = 200;
 /** How many ids a request has: fewer once a server, or a proxy before it, has refused a longer path. */
 export class BatchSize {
   #ids: number = FIRST_BATCH;
-  /** Before an error 500 made requests shorter. */
-  #before: number | undefined;
-  /** Shorter requests failed, too: errors 500 say nothing of the length. */
-  #isSick = false;
 
   /** Ids in a request. */
   get ids(): number {
     return this.#ids;
   }
 
-  /** What failed with an error 500 is tried again. */
-  beginScan(): void {
-    this.#before = undefined;
-    this.#isSick = false;
-  }
-
   /**
    * Halves a request of this length that failed with this status. Returns whether that may help. Example: of 200 ids a proxy
-   * refuses 200, and then 100, with 414, and passes 50: all requests have 50 from then on. A node that answers 500 to 200, 100,
-   * 50 and 25 ids fails for another reason: requests have 200 again.
+   * refuses 200, and then 100, with 414, and passes 50: all requests have 50 from then on.
    */
   halve(length: number, status: number | undefined): boolean {
-    const isDoubtful = status === 500;
-    if (!TOO_LONG.has(status) || (isDoubtful && this.#isSick)) return false;
-    if (length <= MIN_BATCH) {
-      this.#isSick ||= isDoubtful;
-      if (isDoubtful) this.#ids = this.#before ?? this.#ids;
-      return false;
-    }
-    if (isDoubtful) this.#before ??= this.#ids;
+    if (!TOO_LONG.has(status) || length <= MIN_BATCH) return false;
     // A request that failed at the same time may have been longer than those are now.
     this.#ids = Math.min(this.#ids, Math.max(MIN_BATCH, Math.floor(length / 2)));
     return true;

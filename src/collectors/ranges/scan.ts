@@ -39,11 +39,10 @@ export class RangeScan {
     this.#context = context;
     this.#assignment = assignment;
     const { state, options } = context;
-    const { known, members, reading, clock } = state;
+    const { known, members, clock } = state;
     const scanTick = clock.next(context.clock.monotonicMs());
     members.update(assignment, scanTick);
     const maxAge = ticksOf(this.#maxDescriptorAge());
-    reading.size.beginScan();
     this.#ages = { scanTick, maxAge };
     state.verification = undefined;
     this.#committed = inSlices(known.beginScan());
