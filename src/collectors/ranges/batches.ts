@@ -33,12 +33,6 @@ export class BatchSize {
   }
 }
 
-function* inParts({ nodeId, rangeIds }: NodeBatch, length: number): Iterable<NodeBatch> {
-  for (let from = 0; from < rangeIds.length; from += length) {
-    yield { nodeId, rangeIds: rangeIds.slice(from, from + length) };
-  }
-}
-
 /** Batches that are to be read, in parts as long as requests may be now. */
 export class BatchQueue {
   readonly #size: BatchSize;
@@ -47,7 +41,7 @@ export class BatchQueue {
 
   constructor(batches: readonly NodeBatch[], size: BatchSize) {
     this.#size = size;
-    this.#left = batches.flatMap((batch) => [...inParts(batch, size.ids)]).toReversed();
+    this.#left = batches.toReversed();
   }
 
   get isEmpty(): boolean {
@@ -66,8 +60,8 @@ export class BatchQueue {
   }
 
   /**
-   * Puts a request that failed with this status back, if a shorter one may succeed. Returns whether it did. Else what follows at
-   * the same node is asked for last: a node that fails must not end the reading of others.
+   * Puts a request that failed with this status back, if a shorter one may succeed. Returns whether it did. Else what is left of
+   * its batch is asked for last: a node that fails must not end the reading of others.
    */
   putBack({ nodeId, rangeIds }: NodeBatch, status: number | undefined): boolean {
     const isHalved = this.#size.halve(rangeIds.length, status);
