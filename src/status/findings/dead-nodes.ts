@@ -111,16 +111,6 @@ export class ReplicaTrends {
     { readonly least: number; readonly atMs: number; readonly fell: boolean }
   > = new Map();
 
-  /** The clock was set. */
-  moveTimes(byMs: number): void {
-    this.#members = new Map(
-      Array.from(this.#members, ([id, { atMs, ...trend }]) => [
-        id,
-        { ...trend, atMs: atMs + byMs },
-      ]),
-    );
-  }
-
   /** Takes note of a scan; one without descriptors changes nothing. */
   add({ summary }: RangesResult, atMs: number): void {
     const counts = summary?.cluster?.dependence?.downReplicas;

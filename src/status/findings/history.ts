@@ -21,6 +21,7 @@ const RECORD_SECONDS = 10;
 
 /** What is remembered of one cluster, in bounded memory. */
 class Past {
+  /** Scans and counts by the monotonic clock: their times are compared, and never shown. */
   readonly scans = new ScanHistory();
   readonly trends = new ReplicaTrends();
   /** The last nodes with new records. */
@@ -42,7 +43,6 @@ class Past {
 
   /** The wall clock was set ahead by this, or back: what is remembered is as old as before. */
   moveTimes(byMs: number): void {
-    for (const history of [this.scans, this.trends]) history.moveTimes(byMs);
     this.healthyMs &&= this.healthyMs + byMs;
     this.lastSeen = moveLastSeen(this.lastSeen, byMs);
     this.problems = this.problems.map((problem) => ({
@@ -74,6 +74,11 @@ export class ClusterHistory {
     if (stepMs !== 0) this.#past.moveTimes(stepMs);
   }
 
+  /** The time by the clock that nobody sets, when the wall clock shows `nowMs`. */
+  #steadyMs(nowMs: number): number {
+    return this.#monotonicMs?.() ?? nowMs;
+  }
+
   /**
    * Reads the cluster, whose state and problems began when this exporter first saw them: new ones now. One that was not polled yet
    * has no past: what is remembered is of the cluster before.
@@ -101,7 +106,7 @@ export class ClusterHistory {
       nowMs,
       thresholds: this.#settings().thresholds,
       scanProblems: past.scans.problems(),
-      trends: past.trends.read(nowMs),
+      trends: past.trends.read(this.#steadyMs(nowMs)),
     });
     return judge(evidence, sinceMs);
   }
@@ -122,7 +127,7 @@ export class ClusterHistory {
     this.#followClock(nowMs);
     if (this.#identity !== cluster.identity) this.#past = new Past();
     this.#identity = cluster.identity;
-    this.#recordResult(cluster, collector);
+    this.#recordResult(cluster, collector, nowMs);
     const since = new Map<string, number>();
     const sinceMs = (key: string): number => {
       const startMs = this.#past.since.get(key) ?? nowMs;
@@ -141,10 +146,11 @@ export class ClusterHistory {
   }
 
   /** Remembers what is compared with each other: a scan, or the counts of the nodes. */
-  #recordResult(cluster: Observation, collector: string): void {
+  #recordResult(cluster: Observation, collector: string, nowMs: number): void {
     const poller = cluster.pollers.find((each) => each.collector.name === collector);
     const { state, last } = poller?.outcome ?? {};
     if (state !== 'ok' || last === undefined) return;
+    const endMs = this.#steadyMs(nowMs) - (nowMs - last.atMs);
     if (collector === nodes.name) {
       const listed = cluster.result(nodes);
       if (listed === undefined) return;
@@ -152,15 +158,15 @@ export class ClusterHistory {
       const { certificates } = this.#past;
       this.#past.certificates = followCertificates(certificates, listed.nodes, last.atMs);
       const { scan_minutes } = this.#settings().thresholds;
-      this.#past.scans.addCounts(last.atMs, listed, scan_minutes * 60_000);
+      this.#past.scans.addCounts(endMs, listed, scan_minutes * 60_000);
     }
     if (collector === sessions.name) this.#recordSessions(cluster);
     if (collector === ranges.name) {
       const result = cluster.result(ranges);
-      const startMs = last.atMs - last.durationSeconds * 1000;
       if (result === undefined) return;
-      this.#past.scans.addScan({ result, startMs, endMs: last.atMs });
-      this.#past.trends.add(result, last.atMs);
+      const startMs = endMs - last.durationSeconds * 1000;
+      this.#past.scans.addScan({ result, startMs, endMs });
+      this.#past.trends.add(result, endMs);
     }
   }
 

@@ -175,34 +175,18 @@ export class ScanHistory {
   /** The numbers of each scan that were read wrongly. */
   #compared: readonly { readonly endMs: number; readonly wrong: readonly Comparison[] }[] = [];
 
-  /** The clock was set. */
-  moveTimes(byMs: number): void {
-    const moveEnd = <T extends { readonly endMs: number }>(scan: T): T => ({
-      ...scan,
-      endMs: scan.endMs + byMs,
-    });
-    this.#counts = this.#counts.map(({ atMs, counts }) => ({ atMs: atMs + byMs, counts }));
-    this.#waiting = this.#waiting.map(({ startMs, ...scan }) => ({
-      ...moveEnd(scan),
-      startMs: startMs + byMs,
-    }));
-    this.#compared = this.#compared.map(moveEnd);
-  }
-
   addScan(scan: RecordedScan): void {
     if (this.#waiting.length < MAX_WAITING) this.#waiting = [...this.#waiting, scan];
   }
 
   /** Scans and counts of the last `rememberedMs` are compared. */
   addCounts(atMs: number, result: NodesResult, rememberedMs: number): void {
-    // A clock may be set back.
-    const before = this.#counts.filter((counts) => counts.atMs <= atMs);
-    const known = before.filter(
-      (counts) => counts.atMs > atMs - rememberedMs || counts === before.at(-1),
+    const known = this.#counts.filter(
+      (counts, at) => counts.atMs > atMs - rememberedMs || at === this.#counts.length - 1,
     );
     const isSame = atMs - (known.at(-1)?.atMs ?? -Infinity) < AFTER_MS;
     this.#counts = isSame ? known : [...known, { atMs, counts: countsOf(result) }];
-    const isOver = ({ endMs }: RecordedScan) => atMs > endMs + AROUND_MS || atMs < endMs;
+    const isOver = ({ endMs }: RecordedScan) => atMs > endMs + AROUND_MS;
     const compared = [...this.#compared, ...this.#waiting.filter(isOver).flatMap(this.#compare)];
     this.#waiting = this.#waiting.filter((scan) => !isOver(scan));
     this.#compared = compared.filter(
