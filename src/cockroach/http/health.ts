@@ -19,8 +19,6 @@ interface TargetHealth {
   readonly breaker: Breaker;
   /** When the last request failed, by URL, monotonic ms. A URL where it succeeded is absent. */
   readonly failedAtMs: Map<Upstream, number>;
-  /** When it was last looked up, monotonic ms. */
-  usedAtMs: number;
 }
 
 /** The failures of a request at the URLs that it has tried in this round. */
@@ -61,22 +59,13 @@ export class Health {
     const target = targets.get(name) ?? {
       breaker: new Breaker(this.maxAttempts, this.#options),
       failedAtMs: new Map<Upstream, number>(),
-      usedAtMs: 0,
     };
-    target.usedAtMs = this.#options.runningMs();
     // The last one that was used is the last in the map.
     targets.delete(name);
     targets.set(name, target);
-    this.#forgetNodes();
+    const [oldest] = this.#nodes.size > POLICY.rememberedNodes ? this.#nodes.keys() : [];
+    if (oldest !== undefined) this.#nodes.delete(oldest);
     return target;
-  }
-
-  #forgetNodes(): void {
-    for (const [name, { usedAtMs }] of this.#nodes) {
-      const isOld = this.#msUntil(usedAtMs + POLICY.forgottenNodeMs) === 0;
-      if (!isOld && this.#nodes.size <= POLICY.rememberedNodes) return;
-      this.#nodes.delete(name);
-    }
   }
 
   /** How many nodes are remembered. */

