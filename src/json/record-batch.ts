@@ -1,5 +1,12 @@
-import { ESCAPED, type Scanner, sharedScanner } from './compiled-scanner.ts';
-import { type KeyLayout, layOut, NOTHING, type RecordReader, SLOT_BYTES } from './record-reader.ts';
+import { type Scanner, sharedScanner } from './compiled-scanner.ts';
+import {
+  type KeyLayout,
+  layOut,
+  NOTHING,
+  parseText,
+  type RecordReader,
+  SLOT_BYTES,
+} from './record-reader.ts';
 import type { ObjectShape, TextParser } from './shape.ts';
 
 /** Elements of 2 kB in a chunk of 64 kB are about as many. */
@@ -16,11 +23,8 @@ export class RecordBatch {
   /** The slot where the first record begins, and the slots of each. */
   first = 0;
   readonly slots: number;
-  /** The memory of the slots, as numbers and as halves of slots. */
+  /** The memory of the slots. */
   numbers = new Float64Array();
-  words = new Int32Array();
-  /** The document; a text in slot 5 begins at `words[10]`, and ends where `textEnd(5)` says. */
-  bytes: Uint8Array = new Uint8Array();
   readonly #scanner: Scanner;
   readonly #reader: RecordReader;
   readonly #records: number;
@@ -46,27 +50,18 @@ export class RecordBatch {
   }
 
   #show(address: number, count: number): void {
-    const { numbers, words, bytes } = this.#scanner;
-    this.numbers = numbers;
-    this.words = words;
-    this.bytes = bytes;
+    this.numbers = this.#scanner.numbers;
     this.first = address / SLOT_BYTES;
     this.count = count;
   }
 
-  /** Where the text in a slot ends; -1 when it is undefined or its bytes are not its characters (`\u0041`). */
-  textEnd(slot: number): number {
-    const traits = this.words[2 * slot + 1] ?? 0;
-    if (traits === NOTHING || (traits & ESCAPED) !== 0) return -1;
-    return (this.words[2 * slot] ?? 0) + (traits >>> 2);
-  }
-
-  /** Reads any text in a slot. */
+  /** Reads the text in a slot; undefined where there is none. */
   parse<Value>(slot: number, parse: TextParser<Value>): Value | undefined {
-    const [start = 0, traits = 0] = this.words.subarray(2 * slot, 2 * slot + 2);
-    if (traits === NOTHING) return undefined;
-    const bytes = Buffer.from(this.#scanner.text(start, start + (traits >>> 2), traits & 3));
-    return parse(bytes, 0, bytes.length);
+    const { words } = this.#scanner;
+    const traits = words[2 * slot + 1] ?? 0;
+    return traits === NOTHING
+      ? undefined
+      : parseText(this.#scanner, words[2 * slot] ?? 0, traits, parse);
   }
 }
 

@@ -165,16 +165,16 @@ const createGetter: CreateReader = (scanner, layout, record, isCopied) => {
       };
     case 'string': {
       const { parse, maxLength = Infinity } = shape;
-      const read = (start: number, length: number, traits: number): unknown => {
-        const end = start + length;
-        if (length > maxLength) return scanner.startOfText(start, end, traits, maxLength);
-        return parse !== undefined && (traits & ESCAPED) === 0
-          ? parse(scanner.bytes, start, end)
-          : parseText(scanner.text(start, end, traits), parse);
+      const read = (start: number, traits: number): unknown => {
+        if (parse !== undefined) return parseText(scanner, start, traits, parse);
+        const end = start + (traits >>> 2);
+        return end - start > maxLength
+          ? scanner.startOfText(start, end, traits & 3, maxLength)
+          : scanner.text(start, end, traits & 3);
       };
       return () => {
         const traits = second();
-        return traits === NOTHING ? undefined : read(first(), traits >>> 2, traits & 3);
+        return traits === NOTHING ? undefined : read(first(), traits);
       };
     }
     case 'raw':
@@ -201,9 +201,16 @@ const createGetter: CreateReader = (scanner, layout, record, isCopied) => {
   }
 };
 
-function parseText(text: string, parse: TextParser<unknown> | undefined): unknown {
-  if (parse === undefined) return text;
-  const bytes = Buffer.from(text);
+/** What a parser makes of a text, by its slot: of its bytes in the document, unless these are not its characters (`\u0041`). */
+export function parseText<Value>(
+  scanner: Scanner,
+  start: number,
+  traits: number,
+  parse: TextParser<Value>,
+): Value {
+  const end = start + (traits >>> 2);
+  if ((traits & ESCAPED) === 0) return parse(scanner.bytes, start, end);
+  const bytes = Buffer.from(scanner.text(start, end, traits & 3));
   return parse(bytes, 0, bytes.length);
 }
 

@@ -3,7 +3,7 @@ import { isId, RequestError } from '#cockroach';
 import type { RecordBatch } from '#json';
 import { nameKey } from './key-space.ts';
 import { MAX_RANGE_ID } from './range-map.ts';
-import { type RangeTables, recordOf, SLOT, TableReader, tablesOf } from './replica-record.ts';
+import { recordOf, SLOT } from './replica-record.ts';
 import {
   countProblems,
   EXPIRATION,
@@ -15,6 +15,7 @@ import {
   LOAD_INDEX,
 } from './replica.ts';
 import type { ScannedNode, StoreTotals } from './scan-result.ts';
+import { lastTableIdOf, parseLastTable, parseTableIndex, type TableIndex } from './table-index.ts';
 
 // A constant is read faster than a property, for each replica.
 const { queries: QUERIES, writes: WRITES, cpuNanos: CPU_NANOS } = LOAD_INDEX;
@@ -50,7 +51,6 @@ export class NodeReplicas {
   isInOrder = true;
   readonly #isAssigned: (nodeId: number) => boolean;
   readonly #stores = new Map<number, ReadStore>();
-  readonly #tables = new TableReader();
   #isDetailed = false;
   readonly #byQueries = QUERY_RATE_BOUNDS.map(() => 0);
   #maxQueries: number | undefined;
@@ -87,22 +87,22 @@ export class NodeReplicas {
     const { numbers, slots } = batch;
     let { first } = batch;
     for (let left = batch.count; left > 0; left -= 1) {
-      this.#tables.read(batch, first);
-      this.#add(numbers, first, this.#tables);
+      const tableIndex = batch.parse(first + SLOT.spanStart, parseTableIndex);
+      this.#add(numbers, first, tableIndex, batch.parse(first + SLOT.spanEnd, parseLastTable));
       first += slots;
     }
   }
 
   /** Adds a replica that was read as an object. Throws like `addBatch`. */
   addReplica(replica: Replica): void {
-    this.#add(recordOf(replica), 0, tablesOf(replica));
+    this.#add(recordOf(replica), 0, replica.span.start_key, replica.span.end_key);
   }
 
   /**
    * Adds the element whose record begins at a place of `record`, unless it lacks an id. Throws when another node has
    * answered.
    */
-  #add(record: Float64Array, first: number, tables: RangeTables): void {
+  #add(record: Float64Array, first: number, tableIndex: TableIndex = 0, lastTable = 0): void {
     const nodeId = record[first + SLOT.nodeId];
     const storeId = record[first + SLOT.storeId];
     const rangeId = record[first + SLOT.rangeId];
@@ -124,7 +124,11 @@ export class NodeReplicas {
     if (!isFollowing) this.isInOrder = false;
     this.#storeId = storeId;
     if (this.#isRepeated(store, storeId, rangeId)) this.hasRepeated = true;
-    else this.#count(record, first, store.totals, tables);
+    else {
+      const index = this.#count(record, first, store.totals);
+      this.replicas.tableIndexes[index] = tableIndex;
+      this.replicas.lastTableIds[index] = lastTableIdOf(tableIndex, lastTable);
+    }
   }
 
   #addStore(storeId: number): ReadStore {
@@ -154,7 +158,8 @@ export class NodeReplicas {
     return false;
   }
 
-  #count(record: Float64Array, first: number, totals: StoreTotals, tables: RangeTables): void {
+  /** Returns the index of the replica in the columns. */
+  #count(record: Float64Array, first: number, totals: StoreTotals): number {
     const storeId = record[first + SLOT.storeId] ?? 0;
     const hasLease = record[first + SLOT.lease] === 1;
     const holdsLease = hasLease && record[first + SLOT.leaseStoreId] === storeId;
@@ -194,13 +199,12 @@ export class NodeReplicas {
       }
       replicas.sequences[index] = this.#sequenceOf(record, first, holdsLease);
     }
-    replicas.tableIndexes[index] = tables.tableIndex;
-    replicas.lastTableIds[index] = tables.lastTableId;
     replicas.queries[index] = queries;
     replicas.writes[index] = record[first + SLOT.load + WRITES] || 0;
     replicas.cpuNanos[index] = cpuNanos;
     replicas.startKeys[index] = nameKey(record[first + SLOT.startKey] || 0);
     replicas.endKeys[index] = nameKey(record[first + SLOT.endKey] || 0);
+    return index;
   }
 
   /**

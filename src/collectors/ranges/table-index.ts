@@ -17,8 +17,6 @@ const ZERO = 0x30;
 const CLUSTER_LIMIT = 2 ** 9;
 const TABLE_LIMIT = 2 ** 28;
 const INDEX_LIMIT = 2 ** 16;
-/** From here on they are of virtual clusters. */
-export const FIRST_VIRTUAL_INDEX: TableIndex = TABLE_LIMIT * INDEX_LIMIT;
 
 /** Reads the bytes of a pretty key as `/Table/104/1/…`, in virtual cluster 3 `/Tenant/3/Table/104/1/…`. */
 export function parseTableIndex(bytes: Uint8Array, start: number, end: number): TableIndex {
