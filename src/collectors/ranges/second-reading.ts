@@ -1,5 +1,5 @@
 import { type ClusterApi, failureOf } from '#cockroach';
-import { BatchQueue, BatchSize, type NodeBatch } from './batches.ts';
+import { BatchQueue, type NodeBatch } from './batches.ts';
 import { reportersOf } from './descriptors.ts';
 import { IgnoredError, readAsked } from './ignoring-urls.ts';
 import { MAX_READ_AGAIN, nameKey } from './key-space.ts';
@@ -28,7 +28,6 @@ export class SecondReading {
   readonly #known: KnownRanges;
   /** Number of scans whose lists were read. */
   readonly #scan: number;
-  readonly #size = new BatchSize();
 
   constructor(api: ClusterApi, context: ScanContext) {
     this.#api = api;
@@ -203,7 +202,7 @@ export class SecondReading {
       Map.groupBy(replicas, ({ nodeId }) => nodeId),
       ([nodeId, list]) => ({ nodeId, rangeIds: list.map(({ rangeId }) => rangeId) }),
     );
-    const queue = new BatchQueue(batches, this.#size);
+    const queue = new BatchQueue(batches, this.#context.state.reading.size);
     const work = async (): Promise<void> => {
       for (let batch = queue.take(); batch !== undefined; batch = queue.take()) {
         const { nodeId, rangeIds } = batch;
