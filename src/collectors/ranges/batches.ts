@@ -7,7 +7,7 @@ export interface NodeBatch {
 /** The ids of a shortest request: one that is refused although it has no more is refused for another reason. */
 const MIN_BATCH = 25;
 /** Statuses of a path that is too long. */
-const TOO_LONG: ReadonlySet<unknown> = new Set([400, 414]);
+const TOO_LONG: ReadonlySet<unknown> = new Set([400, 414, 431]);
 
 /** Ids in a request at first: their descriptors are some 800 kB of JSON. */
 const FIRST_BATCH = 200;

@@ -24,6 +24,7 @@ describe('descriptors', () => {
     [400, 100],
     [414, 99],
     [414, 49],
+    [431, 99],
   ])('are all read in one scan where a %d refuses more than %d ids', async (status, most) => {
     const cluster = fakeCluster([]);
     refuseMore(cluster, status, most);
