@@ -164,7 +164,12 @@ describe('the scale simulator', () => {
       firstUrl: 0,
       onDescriptor: (descriptor) => described.push(descriptor),
     });
-    const replicas = [104, 105, 106].map((nodeId) => ({ nodeId, type: 0 }));
+    // Of the two stores of each node the first one.
+    const replicas = [104, 105, 106].map((nodeId) => ({
+      nodeId,
+      storeId: 1000 + 2 * (nodeId - 100) - 1,
+      type: 0,
+    }));
     expect(described).toEqual([
       { rangeId: 1_000_501, replicas, generation: 57, isFromLeaseholder: false },
       { rangeId: 1_000_502, replicas, generation: 57, isFromLeaseholder: true },
