@@ -246,6 +246,14 @@ describe('fan-out errors', () => {
     await expect(pollListing(answer)).rejects.toThrow('all nodes reported errors');
   });
 
+  test('of the only node fail the poll', async () => {
+    const answer = (path: string): object =>
+      path.startsWith('/nodes/')
+        ? { nodes: listed.nodes.slice(0, 1) }
+        : listingOf([], { errors: [errorOf(1)] });
+    await expect(pollListing(answer)).rejects.toThrow('all nodes reported errors');
+  });
+
   test('of some nodes leave an empty cluster with failed nodes', async () => {
     const { of, requests } = await pollListing((path) =>
       path.startsWith('/nodes/') ? listed : listingOf([], { errors: [errorOf(2), errorOf(5)] }),
