@@ -247,11 +247,12 @@ describe('fan-out errors', () => {
   });
 
   test('of the only node fail the poll', async () => {
-    const answer = (path: string): object =>
+    const polled = pollListing((path) =>
       path.startsWith('/nodes/')
         ? { nodes: listed.nodes.slice(0, 1) }
-        : listingOf([], { errors: [errorOf(1)] });
-    await expect(pollListing(answer)).rejects.toThrow('all nodes reported errors');
+        : listingOf([], { errors: [errorOf(1)] }),
+    );
+    await expect(polled).rejects.toThrow('all nodes reported errors');
   });
 
   test('of some nodes leave an empty cluster with failed nodes', async () => {
