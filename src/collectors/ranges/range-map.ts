@@ -168,10 +168,11 @@ export class RangeMap {
   /** Forgets which replicas the other ranges had, and the sequences of their leases. */
   *forget(isKept: (slot: number) => boolean): Work {
     const { described, voters, votersBefore, sequences, marks } = this.columns;
+    const forgotten = [described, voters, votersBefore, sequences];
     yield* walk(this.capacity, (from, to) => {
       for (let slot = from; slot < to; slot += 1) {
-        if (isKept(slot)) continue;
-        for (const column of [described, voters, votersBefore, sequences]) column[slot] = 0;
+        if ((described[slot] === 0 && sequences[slot] === 0) || isKept(slot)) continue;
+        for (const column of forgotten) column[slot] = 0;
         marks[slot] = (marks[slot] ?? 0) & ~MARK.hasOldSequence;
       }
     });
