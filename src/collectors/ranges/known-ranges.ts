@@ -120,7 +120,7 @@ export class KnownRanges {
 
   #commitReplicas(nodeId: number, replicas: ReplicaColumns, from: number, to: number): void {
     const { map } = this;
-    const { found, tableIndexes, problems: problemsColumn, sequences } = map.columns;
+    const { found, tableIndexes, problems: problemsColumn } = map.columns;
     for (let index = from; index < to; index += 1) {
       const slot = map.put(replicas.rangeIds[index] ?? 0);
       const foundBefore = found[slot] ?? 0;
@@ -141,7 +141,7 @@ export class KnownRanges {
         start: replicas.startKeys[index] ?? 0,
         end: replicas.endKeys[index] ?? 0,
         isNew: foundBefore === 0,
-        holdsLease: lease !== NO_LEASE && sequence >= (sequences[slot] ?? 0),
+        leaseSequence: lease === NO_LEASE ? undefined : sequence,
       });
     }
   }
@@ -162,8 +162,9 @@ export class KnownRanges {
   }
 
   /**
-   * Keeps the keys of the replica that holds the lease, else of the one that was read last, and whether they differ. Of two that claim the
-   * lease the one with the higher sequence holds it: an old replica on another store of the node has old keys.
+   * Keeps the keys of the replica that holds the lease, else of the one that was read last, and whether they differ. `leaseSequence` is
+   * undefined of a replica that claims no lease. Of two that claim it the one with the higher sequence holds it: an old replica on another
+   * store of the node has old keys.
    */
   commitKeys(
     slot: number,
@@ -171,21 +172,22 @@ export class KnownRanges {
       start,
       end,
       isNew,
-      holdsLease,
+      leaseSequence,
     }: {
       readonly start: number;
       readonly end: number;
       readonly isNew: boolean;
-      readonly holdsLease: boolean;
+      readonly leaseSequence: number | undefined;
     },
   ): void {
     const { keys } = this.map;
-    const { marks, leases } = this.map.columns;
+    const { marks, leases, sequences } = this.map.columns;
     const differ = !isNew && (keys[2 * slot] !== start || keys[2 * slot + 1] !== end);
     if (differ) {
       marks[slot] = (marks[slot] ?? 0) | MARK.isUncertain;
       this.#addEnds(slot, [keys[2 * slot + 1] ?? 0, end]);
     }
+    const holdsLease = leaseSequence !== undefined && leaseSequence >= (sequences[slot] ?? 0);
     const isHeldElsewhere = !holdsLease && ((leases[slot] ?? 0) & 3) !== NO_LEASE;
     if (!isNew && (!differ || isHeldElsewhere)) return;
     keys[2 * slot] = start;

@@ -161,10 +161,9 @@ export class SecondReading {
   ): void {
     const slot = this.#known.map.slotOf(rangeId);
     if (slot === undefined) return;
-    const known = this.#known.map.columns.sequences[slot] ?? 0;
-    const holdsLease = lease?.replica.store_id === storeId && (lease?.sequence ?? 0) >= known;
+    const leaseSequence = lease?.replica.store_id === storeId ? (lease?.sequence ?? 0) : undefined;
     const [start, end] = [nameKey(desc.start_key ?? 0), nameKey(desc.end_key ?? 0)];
-    this.#known.commitKeys(slot, { start, end, isNew, holdsLease });
+    this.#known.commitKeys(slot, { start, end, isNew, leaseSequence });
   }
 
   /** Rejects where no URL answers; one that lists a range that it was not asked for is read no further, and is not asked again. */
