@@ -8,8 +8,8 @@ import { MAX_NODE_ID } from './range-map.ts';
 export class Members {
   // Arrays by node id are read faster than a Map, for every place of every range.
   #isLive: readonly (true | undefined)[] = [];
-  /** When a member went from live to not live. */
-  #wentDownAt: number[] = [];
+  /** When a member went from live to not live, or a store from its list. */
+  #lostStoresAt: number[] = [];
   /** The stores that each node listed when it was last read. */
   readonly #stores = new Map<number, ReadonlySet<number>>();
   /** Members that were live in a scan that verified all ranges: what they held then is known. */
@@ -21,7 +21,7 @@ export class Members {
     const live: (true | undefined)[] = [];
     for (const nodeId of toScan) if (nodeId <= MAX_NODE_ID) live[nodeId] = true;
     for (const [id, wasLive] of Object.entries(before)) {
-      if (wasLive && live[Number(id)] === undefined) this.#wentDownAt[Number(id)] = tick;
+      if (wasLive && live[Number(id)] === undefined) this.#lostStoresAt[Number(id)] = tick;
     }
     this.#isLive = live;
   }
@@ -33,7 +33,7 @@ export class Members {
   updateStores(nodeId: number, stores: ReadonlySet<number>, tick: number): void {
     const before = this.#stores.get(nodeId);
     this.#stores.set(nodeId, stores);
-    if (before?.isSubsetOf(stores) === false) this.#wentDownAt[nodeId] = tick;
+    if (before?.isSubsetOf(stores) === false) this.#lostStoresAt[nodeId] = tick;
   }
 
   /** Whether the node may have the store: it listed it when it was last read, or was not read yet. */
@@ -53,8 +53,8 @@ export class Members {
   }
 
   /** When it last went from live to not live, or lost a store; 0 if it never did. */
-  wentDownAt(nodeId: number): number {
-    return this.#wentDownAt[nodeId] ?? 0;
+  lostStoresAt(nodeId: number): number {
+    return this.#lostStoresAt[nodeId] ?? 0;
   }
 
   /** Records that a scan has verified the replicas of all ranges. */

@@ -349,13 +349,13 @@ export class Verification implements DescriptorReceiver {
     return (this.#known.map.columns.readAt[slot] ?? 0) < scanTick - maxAge;
   }
 
-  /** Whether a node of the descriptor went from live to not live after the descriptor was requested. */
+  /** Whether a node of the descriptor went from live to not live, or lost a store, after the descriptor was requested. */
   #hasLostMember(slot: number): boolean {
     const { map } = this.#known;
     const readTick = map.columns.readAt[slot] ?? 0;
     const places = map.placesOf(slot);
     for (let place = 0; place < places; place += 1) {
-      if (this.#members.wentDownAt(map.nodeAt(slot, place)) > readTick) return true;
+      if (this.#members.lostStoresAt(map.nodeAt(slot, place)) > readTick) return true;
     }
     return false;
   }
