@@ -30,13 +30,12 @@ export type ChosenPoll<Options> = Partial<
   Omit<CollectorPoll<Options, never>, keyof PollStats | 'state' | 'clock' | 'urls'>
 >;
 
-/** What a poll of a collector needs besides its API. */
-interface GivenPoll<Options, State> {
+/** What a poll of a collector needs besides its API and its state. */
+interface PollSettings<Options> {
   readonly config: Pick<ClusterConfig, 'collectors' | 'cluster_api'>;
   readonly clock: Clock;
   /** Ends the poll: the process stops, or the command is cancelled. */
   readonly stop: AbortSignal;
-  readonly state: KeptState<State>;
   readonly chosen?: ChosenPoll<Options> | undefined;
 }
 
@@ -55,16 +54,16 @@ export interface RunningPoll<Result> {
 export function runCollector<A extends Api, Options, State, Result extends CollectorResult>(
   collector: CollectorOf<A, Options, State, Result>,
   api: PolledApi<A>,
-  given: Omit<GivenPoll<Options, State>, 'state'> & Partial<GivenPoll<Options, State>>,
+  settings: PollSettings<Options> & { readonly state?: KeptState<State> },
 ): RunningPoll<Result> {
-  const { config, clock, stop, state = new KeptState(collector), chosen } = given;
+  const { config, clock, stop, state = new KeptState(collector), chosen } = settings;
   const seconds = config.collectors[collector.name]?.timeout;
   const timeoutMs = chosen?.descriptors === 'all' || !seconds ? undefined : seconds * 1000;
   const deadline = timeoutMs === undefined ? undefined : beginDeadline(timeoutMs, stop);
   const signal = deadline?.signal ?? stop;
   const startMs = clock.runningMs();
   const leftMs = (): number => startMs + (timeoutMs ?? Infinity) - clock.runningMs();
-  const poll = createPoll(collector, { ...given, state }, createPollStats(signal, leftMs));
+  const poll = createPoll(collector, settings, state, createPollStats(signal, leftMs));
   const listings = api instanceof ClusterApi ? api.listings : undefined;
   const before = listings?.noticedBy;
   // Example: a poll of nodes lists another cluster at 10 s. All of its list is of that one, so it is published. A scan from
@@ -98,27 +97,28 @@ export function runCollector<A extends Api, Options, State, Result extends Colle
 export async function workBetweenPolls<A extends Api, Options, State>(
   collector: CollectorOf<A, Options, State, CollectorResult>,
   api: PolledApi<A>,
-  given: GivenPoll<Options, State>,
+  settings: PollSettings<Options> & { readonly state: KeptState<State> },
 ): Promise<void> {
   await collector.workBetweenPolls?.(
     api,
-    createPoll(collector, given, createPollStats(given.stop)),
+    createPoll(collector, settings, settings.state, createPollStats(settings.stop)),
   );
 }
 
 function createPoll<Options, State>(
   collector: CollectorOf<Api, Options, State, CollectorResult>,
-  { config, clock, state, chosen }: GivenPoll<Options, State>,
+  { config, clock, chosen }: PollSettings<Options>,
+  state: KeptState<State>,
   stats: PollStats,
 ): CollectorPoll<Options, State> {
-  const settings = config.collectors[collector.name];
+  const configured = config.collectors[collector.name];
   const poll = collectorPoll(stats, {
     options: collectorOptions(config, collector),
     state: state.current,
     clock,
-    intervalSeconds: settings?.interval ?? collector.intervalSeconds,
-    maxAgeSeconds: settings?.max_age,
-    maxDuty: settings?.max_duty ?? 1,
+    intervalSeconds: configured?.interval ?? collector.intervalSeconds,
+    maxAgeSeconds: configured?.max_age,
+    maxDuty: configured?.max_duty ?? 1,
     urls: config.cluster_api?.urls.length ?? 1,
     ...chosen,
   });
