@@ -153,7 +153,7 @@ export function chooseCluster({ clusters }: Config, name: string | undefined): C
 
 /** Remembers the last request to each endpoint, and what all of them cost; with `--verbose` all are logged on standard error. */
 export class RequestRecorder extends ClusterMetrics {
-  readonly #last = new Map<string, Omit<FinishedRequest, 'dateMs'>>();
+  readonly #last = new Map<string, FinishedRequest>();
   readonly #sums = new Map<string, Pick<FinishedRequest, 'bytes' | 'seconds'>>();
   readonly #log: Log;
   readonly #wallMs: () => number;
@@ -166,7 +166,8 @@ export class RequestRecorder extends ClusterMetrics {
     this.#log = createLog({ level, format: 'logfmt', destination: 2 });
   }
 
-  override requestFinished(_api: Api, { dateMs, ...request }: FinishedRequest): void {
+  override requestFinished(_api: Api, request: FinishedRequest): void {
+    const { dateMs, ...logged } = request;
     const nowMs = this.#wallMs();
     const ageSeconds = (nowMs - (dateMs ?? nowMs)) / 1000 - request.seconds;
     this.#oldestSeconds = Math.max(this.#oldestSeconds, ageSeconds);
@@ -174,14 +175,14 @@ export class RequestRecorder extends ClusterMetrics {
     const { bytes, seconds } = this.sumOf(request.endpoint);
     const sums = { bytes: bytes + request.bytes, seconds: seconds + request.seconds };
     this.#sums.set(request.endpoint, sums);
-    this.#log.debug(request, 'request finished');
+    this.#log.debug(logged, 'request finished');
   }
 
   override requestRetried(api: Api, endpoint: Endpoint, reason: RetryReason): void {
     this.#log.debug({ api, endpoint, reason }, 'request is retried');
   }
 
-  last(endpoint: Endpoint): Omit<FinishedRequest, 'dateMs'> | undefined {
+  last(endpoint: Endpoint): FinishedRequest | undefined {
     return this.#last.get(endpoint);
   }
 
