@@ -201,7 +201,7 @@ const createGetter: CreateReader = (scanner, layout, record, isCopied) => {
   }
 };
 
-/** What a parser makes of a text, by its slot: of its bytes in the document, unless these are not its characters (`\u0041`). */
+/** Parses the text of a slot: its bytes in the document, or its characters in UTF-8 where they are escaped there (`\u0041`). */
 export function parseText<Value>(
   scanner: Scanner,
   start: number,

@@ -42,7 +42,7 @@ export const POLICY = {
   pauseCheckMs: 100,
   /** A node that did not respond is left alone no longer than this. */
   maxNodePauseMs: 300_000,
-  /** Of more nodes the one whose last request is oldest is forgotten: nodes come and go. */
+  /** The health of this many nodes is remembered, and the one whose last request is oldest forgotten: nodes come and go. */
   rememberedNodes: 10_000,
   /**
    * After a refused login, and twice as long after each further one: the same password is hardly accepted later, each login
