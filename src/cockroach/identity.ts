@@ -101,6 +101,11 @@ export class NodeListings {
     return this.#alternation;
   }
 
+  /** Continues the listings of the same URLs before a reload, so that a cluster that is replaced at that moment is noticed. */
+  follow(previous: NodeListings): void {
+    this.#identity = previous.#identity;
+  }
+
   /** Called when the cluster has another name, or none of its processes was there before. Without a listener such a listing fails. */
   onReplaced(listener: (names: Replacement) => void): void {
     this.#onReplaced = listener;

@@ -102,7 +102,10 @@ export class Cluster implements Observation {
     this.clients = clients;
     this.pollers = this.#createPollers(previous?.pollers ?? []);
     clients.cluster?.session.onUsable(() => this.#retryRefused());
-    clients.cluster?.api.listings.onReplaced((names) => {
+    const listings = clients.cluster?.api.listings;
+    const before = previous?.clients.cluster?.api.listings;
+    if (before !== undefined) listings?.follow(before);
+    listings?.onReplaced((names) => {
       context.log.warn(names, 'cluster replaced, or all its nodes restarted');
       this.#identity = Symbol(config.name);
       for (const poller of this.pollers) {

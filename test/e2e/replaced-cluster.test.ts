@@ -1,6 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import { expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../simulator/index.ts';
+import type { Config } from '../../src/config/keys-and-flags.ts';
 import type { Status } from '../../src/status/findings/status.ts';
 import { startTestExporter, withCollectors } from '../support/exporter.ts';
 import { serve } from '../support/http-server.ts';
@@ -124,25 +125,44 @@ test('of a cluster that was replaced no ranges are shown as last known', async (
   expect((await lastKnown())?.ranges).toBeUndefined();
 });
 
-test('of a cluster that was replaced no data is left, and no node of the other one is called safe to stop', async () => {
-  await using east = await simulate('east', 1);
-  await using west = await simulate('west', 2);
-  const gateway: Gateway = { target: east.clusterUrl, heldPath: undefined, held: [] };
-  await using proxy = await serveGateway(gateway);
-  const yaml = `clusters:\n  - name: c\n    cluster_api: { urls: ["${proxy.url}"] }\n`;
-  await using exporter = await startTestExporter({ intervalSeconds: 0.3, yaml });
-  await exporter.until((scrape) => scrape.value('crdb_ranges') !== undefined);
-  gateway.heldPath = '/ranges/';
-  gateway.target = west.clusterUrl;
-  const isWest = { cluster_name: 'west' };
-  const scrape = await exporter.until((each) => each.all('crdb_node_info', isWest).length === 3);
-  expect(scrape.all('crdb_ranges')).toEqual([]);
-  expect(scrape.all('crdb_node_dependent_ranges')).toEqual([]);
-  const status: Status = JSON.parse(await (await fetch(`${exporter.url}/api/status`)).text());
-  expect(status.clusters[0]?.safeToStop.answer).toBe('unknown');
-  gateway.heldPath = undefined;
-  release(gateway);
-});
+test.for([
+  { when: 'between two polls', isReloaded: false },
+  { when: 'while the configuration is reloaded', isReloaded: true },
+])(
+  'of a cluster that is replaced $when no data is left, and no node of the other one is called safe to stop',
+  async ({ isReloaded }) => {
+    await using east = await simulate('east', 1);
+    await using west = await simulate('west', 2);
+    const gateway: Gateway = { target: east.clusterUrl, heldPath: undefined, held: [] };
+    await using proxy = await serveGateway(gateway);
+    const yaml = `clusters:\n  - name: c\n    cluster_api: { urls: ["${proxy.url}"] }\n`;
+    let loaded: Config | undefined;
+    await using exporter = await startTestExporter({
+      intervalSeconds: 0.3,
+      yaml,
+      adapt: (config) => (loaded = config),
+      app: {
+        load: () => {
+          if (loaded === undefined) throw new Error('nothing was loaded');
+          const config = withCollectors(loaded, (each) => ({ ...each, timeout: each.timeout + 1 }));
+          return Promise.resolve({ config, warnings: [] });
+        },
+      },
+    });
+    await exporter.until((scrape) => scrape.value('crdb_ranges') !== undefined);
+    gateway.heldPath = '/ranges/';
+    gateway.target = west.clusterUrl;
+    if (isReloaded) await exporter.app.reload();
+    const isWest = { cluster_name: 'west' };
+    const scrape = await exporter.until((each) => each.all('crdb_node_info', isWest).length === 3);
+    expect(scrape.all('crdb_ranges')).toEqual([]);
+    expect(scrape.all('crdb_node_dependent_ranges')).toEqual([]);
+    const status: Status = JSON.parse(await (await fetch(`${exporter.url}/api/status`)).text());
+    expect(status.clusters[0]?.safeToStop.answer).toBe('unknown');
+    gateway.heldPath = undefined;
+    release(gateway);
+  },
+);
 
 test('of two clusters that answer by turns nothing is published until one answers alone', async () => {
   await using east = await simulate('east', 1);
