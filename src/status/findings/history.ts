@@ -59,24 +59,18 @@ export class ClusterHistory {
   #past = new Past();
   #identity: symbol | undefined;
   readonly #settings: () => FindingSettings;
-  readonly #monotonicMs: (() => number) | undefined;
+  readonly #monotonicMs: () => number;
   readonly #wallClock = new WallClockSteps();
 
-  /** `settings` are those of the running configuration. Without a monotonic clock the wall clock is never set. */
-  constructor(settings: () => FindingSettings, monotonicMs?: () => number) {
+  /** `settings` are those of the running configuration. */
+  constructor(settings: () => FindingSettings, monotonicMs: () => number) {
     this.#settings = settings;
     this.#monotonicMs = monotonicMs;
   }
 
   #followClock(nowMs: number): void {
-    if (this.#monotonicMs === undefined) return;
     const stepMs = this.#wallClock.read(nowMs, this.#monotonicMs());
     if (stepMs !== 0) this.#past.moveTimes(stepMs);
-  }
-
-  /** The time by the clock that nobody sets, when the wall clock shows `nowMs`. */
-  #steadyMs(nowMs: number): number {
-    return this.#monotonicMs?.() ?? nowMs;
   }
 
   /**
@@ -106,7 +100,7 @@ export class ClusterHistory {
       nowMs,
       thresholds: this.#settings().thresholds,
       scanProblems: past.scans.problems(),
-      trends: past.trends.read(this.#steadyMs(nowMs)),
+      trends: past.trends.read(this.#monotonicMs()),
     });
     return judge(evidence, sinceMs);
   }
@@ -150,7 +144,7 @@ export class ClusterHistory {
     const poller = cluster.pollers.find((each) => each.collector.name === collector);
     const { state, last } = poller?.outcome ?? {};
     if (state !== 'ok' || last === undefined) return;
-    const endMs = this.#steadyMs(nowMs) - (nowMs - last.atMs);
+    const endMs = this.#monotonicMs() - (nowMs - last.atMs);
     if (collector === nodes.name) {
       const listed = cluster.result(nodes);
       if (listed === undefined) return;

@@ -53,7 +53,10 @@ const BLIND = found([700, undefined, 534, 9], { watcher: 2, other: 0 }, [3]);
 /** Records polls of sessions of this user, or without a login, and reads what is wrong with the list after each. */
 async function prepare(username?: string) {
   const config = await clusterConfig(username);
-  const history = new ClusterHistory(() => DEFAULT_FINDING_SETTINGS);
+  const history = new ClusterHistory(
+    () => DEFAULT_FINDING_SETTINGS,
+    () => 0,
+  );
   return (cluster: Observation): readonly string[] => {
     history.record({ ...cluster, config }, 'sessions', 1);
     const problems = history.problems.filter(({ key }) => key === 'own sessions');

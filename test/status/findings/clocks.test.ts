@@ -71,7 +71,10 @@ describe('a node whose clock is wrong', () => {
   });
 
   test('behind is named when its records keep coming; one that stops writing is not', async () => {
-    const history = new ClusterHistory(() => DEFAULT_FINDING_SETTINGS);
+    const history = new ClusterHistory(
+      () => DEFAULT_FINDING_SETTINGS,
+      () => 0,
+    );
     const pollers = await pollersOf({ nodes: 'ok' });
     const polls = [0, 30, 60].map((after) => {
       const now = NOON + after;
@@ -90,7 +93,10 @@ describe('a node whose clock is wrong', () => {
   });
 
   test('behind is not named once the clocks of the others were set back to its time', async () => {
-    const history = new ClusterHistory(() => DEFAULT_FINDING_SETTINGS);
+    const history = new ClusterHistory(
+      () => DEFAULT_FINDING_SETTINGS,
+      () => 0,
+    );
     const pollers = await pollersOf({ nodes: 'ok' });
     const polls = [3_600, 3_630, 60, 90].map((after) => {
       const now = NOON + after;

@@ -36,7 +36,10 @@ const LOST_RANGE = scannedRanges(
 
 describe('the history of a cluster', () => {
   test('knows since when a state and a finding last, and which the first polls found', async () => {
-    const history = new ClusterHistory(() => DEFAULT_FINDING_SETTINGS);
+    const history = new ClusterHistory(
+      () => DEFAULT_FINDING_SETTINGS,
+      () => 0,
+    );
     const pollers = await pollersOf({ nodes: 'ok' });
     const leaving = { nodes: nodesResult(node(1, { livenessCode: 4 })) };
     const calm = polledCluster({ pollers, isUp: true });
@@ -105,7 +108,10 @@ describe('the history of a cluster', () => {
   );
 
   test('says of a cluster that was not polled yet nothing that was found in the one before', async () => {
-    const history = new ClusterHistory(() => DEFAULT_FINDING_SETTINGS);
+    const history = new ClusterHistory(
+      () => DEFAULT_FINDING_SETTINGS,
+      () => 0,
+    );
     const names = { nodes: 'ok', ranges: 'ok', sessions: 'ok' };
     const before = polledCluster({
       pollers: await pollersOf(names),
@@ -187,11 +193,16 @@ describe('the history of a cluster', () => {
       isUp: true,
       results,
     });
-    const history = new ClusterHistory(() => DEFAULT_FINDING_SETTINGS);
+    let monotonicMs = 0;
+    const history = new ClusterHistory(
+      () => DEFAULT_FINDING_SETTINGS,
+      () => monotonicMs,
+    );
     const disagreesAfter = async (shown: typeof cluster, minute: number) => {
       for (const [at, { clock, poll, poller }] of polled.entries()) {
         clock.nowMs = minute * 60_000 + (at === 0 ? -SCAN_MS : 15_000);
         await poll();
+        monotonicMs = clock.nowMs;
         history.record(shown, poller.collector.name, clock.nowMs);
       }
       return history.problems.some(({ alert }) => alert === 'CrdbScanDisagrees');
