@@ -5,13 +5,7 @@ import { isDown } from './node-problems.ts';
 import type { NodesStatus } from './node-status.ts';
 import { formatFirst, MAX_NAMED } from './problem.ts';
 import { describeMissing } from './range-status.ts';
-import type {
-  HeldRangeStatus,
-  Problem,
-  ProblemRangeStatus,
-  RangesStatus,
-  RangeStatus,
-} from './status.ts';
+import type { Problem, ProblemRangeStatus, RangesStatus, RangeStatus } from './status.ts';
 
 const PERSISTENT = { alert: 'CrdbRangeProblemPersistent' } as const;
 
@@ -256,7 +250,7 @@ function leftOverProblems({ verification }: RangesStatus): readonly Problem[] {
   const { leftOver = [] } = verification ?? {};
   if (leftOver.length === 0) return [];
   const shown = leftOver.slice(0, MAX_NAMED);
-  const places = shown.map((range) => `${nameHeld(range)} on ${formatNodes(range.nodeIds)}`);
+  const places = shown.map((range) => `${nameRange(range)} on ${formatNodes(range.nodeIds)}`);
   const nodeIds = [...new Set(leftOver.flatMap((range) => range.nodeIds))];
   return [
     {
@@ -340,16 +334,11 @@ function describePosition(range: ProblemRangeStatus): string {
 }
 
 /** `r7 of movr.public.users` or `r2 (system: node liveness)`. */
-export function nameRange(range: RangeStatus): string {
+export function nameRange(range: Pick<RangeStatus, 'rangeId' | 'table' | 'lastTable'>): string {
   const { rangeId, table } = range;
   const name = systemRangeName(range);
   if (name !== undefined) return `r${rangeId} (${name})`;
   return table === '' ? `r${rangeId}` : `r${rangeId} of ${formatTables(range)}`;
-}
-
-/** `r12 of movr.public.rides`. */
-function nameHeld({ rangeId, table }: HeldRangeStatus): string {
-  return table === '' ? `r${rangeId}` : `r${rangeId} of ${table}`;
 }
 
 /** The first ranges of a cluster, by id: all requests need them. */

@@ -202,7 +202,7 @@ export interface VerificationStatus {
 }
 
 /** A range and the nodes that report it. */
-export interface HeldRangeStatus extends Pick<RangeStatus, 'rangeId' | 'table' | 'index'> {
+interface HeldRangeStatus extends Pick<RangeStatus, 'rangeId' | 'table' | 'index'> {
   readonly nodeIds: readonly number[];
 }
 
