@@ -17,7 +17,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
         ({ metrics }) => metrics.get('seconds_until_license_expiry') ?? [],
       );
       const isMissing = known.length > 1 && known.every((seconds) => seconds === 0);
-      return isMissing ? 'The cluster has no license.' : undefined;
+      return isMissing ? { text: 'The cluster has no license.' } : undefined;
     },
     next: 'From 24.3 on a cluster of several nodes needs one: 7 days after its start, or 30 after the upgrade, each node refuses transactions while 5 are open. SET CLUSTER SETTING enterprise.license.',
   },
@@ -35,7 +35,9 @@ export const CLUSTER_CHECKS: readonly Check[] = [
         reason === 'nothing'
           ? 'it has replicated nothing yet'
           : 'no current record of a node has it';
-      return `The ${kind} replication into this cluster runs, and its lag is not known: ${why}.`;
+      return {
+        text: `The ${kind} replication into this cluster runs, and its lag is not known: ${why}.`,
+      };
     },
     next: 'A first copy of all data has no lag yet. Else see SHOW VIRTUAL CLUSTERS WITH REPLICATION STATUS (physical) or SHOW LOGICAL REPLICATION JOBS (logical): newer releases may have moved the figure.',
   })),
@@ -70,13 +72,11 @@ export const CLUSTER_CHECKS: readonly Check[] = [
   {
     about: 'exporter',
     alert: 'CrdbNodeKeysMissing',
-    find: ({ missingKeys }) => describeMissingKeys(missingKeys),
+    find({ missingKeys: keys }) {
+      if (keys.length === 0) return undefined;
+      const metrics = plural(keys.length, '1 metric that is', `${keys.length} metrics that are`);
+      return { text: `No node sends ${metrics} read: ${formatList(keys)}.` };
+    },
     next: 'What they are read for is not known: see the runbook for the families. After an upgrade the release may have renamed or moved them; keys of collectors.nodes.metrics: correct or remove them.',
   },
 ];
-
-function describeMissingKeys(keys: readonly string[]): string | undefined {
-  if (keys.length === 0) return undefined;
-  const metrics = plural(keys.length, '1 metric that is', `${keys.length} metrics that are`);
-  return `No node sends ${metrics} read: ${formatList(keys)}.`;
-}

@@ -34,7 +34,7 @@ export const RANGE_CHECKS: readonly Check[] = [
 ];
 
 /** Localities whose loss some ranges would not survive, although most would: of the tier with most localities. */
-function findQuorumAtRisk({ ranges, nodes, thresholds }: Evidence): string | undefined {
+function findQuorumAtRisk({ ranges, nodes, thresholds }: Evidence): ReturnType<Check['find']> {
   const summary = ranges?.summary;
   const dependence = summary?.cluster?.dependence;
   if (summary === undefined || dependence === undefined) return undefined;
@@ -47,7 +47,7 @@ function findQuorumAtRisk({ ranges, nodes, thresholds }: Evidence): string | und
   const risky = widest.filter(({ quorum }) => quorum > 0 && quorum < most);
   if (widest.length < 3 || risky.length === 0) return undefined;
   const names = formatList(risky.map(({ locality }) => locality));
-  return `Some ranges would lose their quorum with ${names}.`;
+  return { text: `Some ranges would lose their quorum with ${names}.` };
 }
 
 /** Whether too many of all ranges have too few live replicas; one or two nodes cannot hold three. */

@@ -2,8 +2,8 @@ import type { AlertName } from '#alerts';
 import type { Evidence } from './evidence.ts';
 import type { Problem } from './status.ts';
 
-/** A problem with its severity where the alert has two, and its next step where the check's does not fit. */
-type Found = Pick<Problem, 'text' | 'level' | 'nodeIds' | 'since'> & Partial<Pick<Problem, 'next'>>;
+/** A problem with its severity where the alert has two. */
+type Found = Pick<Problem, 'text' | 'level' | 'nodeIds' | 'since'>;
 
 /**
  * A condition of a cluster that is more than one figure over a limit. The key of its problem is the name of the alert, unless
@@ -12,8 +12,8 @@ type Found = Pick<Problem, 'text' | 'level' | 'nodeIds' | 'since'> & Partial<Pic
 export interface Check extends Pick<Problem, 'about' | 'level' | 'next'> {
   readonly alert: AlertName;
   readonly key?: string;
-  /** The text of the problem, with its severity where the alert has two; undefined while all is well. */
-  readonly find: (evidence: Evidence) => string | Found | undefined;
+  /** Undefined while all is well. */
+  readonly find: (evidence: Evidence) => Found | undefined;
 }
 
 /** The problems that these checks find. */
@@ -21,8 +21,8 @@ export function runChecks(checks: readonly Check[], evidence: Evidence): readonl
   return checks.flatMap((check) => {
     const { find, alert, key = alert, ...shown } = check;
     const found = find(evidence);
-    if (found === undefined) return [];
-    const problem: Found = typeof found === 'string' ? { text: found } : found;
-    return [{ ...shown, ...problem, alert, key, level: problem.level ?? shown.level }];
+    return found === undefined
+      ? []
+      : [{ ...shown, ...found, alert, key, level: found.level ?? shown.level }];
   });
 }
