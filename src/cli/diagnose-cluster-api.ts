@@ -87,7 +87,7 @@ export async function checkClusterApi(
   if (known !== undefined) {
     addNodes(list, known, options.thresholds);
     addUnsentKeys(list, known);
-    await addThrottling(list, api, known.nodes.length);
+    await addThrottling(list, api, known.nodes.length, options.thresholds);
   }
   await checkRanges(list, api, known, options);
   await list.poll(sessions, api, (found) => describeSessions(list, found, known));
@@ -121,10 +121,15 @@ function addNodes(list: Checklist, result: NodesResult, thresholds: Thresholds):
 }
 
 /** Adds whether the cluster throttles transactions for want of a license or of telemetry, or soon will: no metric has it. */
-async function addThrottling(list: Checklist, api: ClusterApi, nodeCount: number): Promise<void> {
+async function addThrottling(
+  list: Checklist,
+  api: ClusterApi,
+  nodeCount: number,
+  thresholds: Thresholds,
+): Promise<void> {
   await list.run('GET /_status/throttling', CLUSTER_API, nodes, async (stats) => {
     try {
-      return judgeThrottling(await api.throttling(stats), nodeCount, Date.now() / 1000);
+      return judgeThrottling(await api.throttling(stats), nodeCount, Date.now() / 1000, thresholds);
     } catch (error) {
       if (list.signal.aborted || !(error instanceof RequestError)) throw error;
       // Releases before 24.3 throttle nothing; what else fails here has a line of its own.

@@ -1,11 +1,11 @@
+import type { Thresholds } from '#alerts';
 import { formatDuration, formatNodes } from '#base';
 import type { Throttling } from '#cockroach';
 import { ok, type Verdict } from './diagnose-checklist.ts';
 
+const DAY = 86_400;
 /** A week without telemetry throttles; clusters send it every day. */
-const TELEMETRY_SECONDS = 4 * 86_400;
-/** A warning comes this long before the grace period of the license ends, as in CrdbLicenseExpiring. */
-const GRACE_SECONDS = 21 * 86_400;
+const TELEMETRY_SECONDS = 4 * DAY;
 const ALERT = 'CrdbLicenseExpiring';
 const FINE = ok('transactions are not throttled');
 
@@ -14,6 +14,7 @@ export function judgeThrottling(
   { throttled, hasGracePeriod, hasTelemetryDeadline, ...found }: Throttling,
   nodeCount: number,
   nowSeconds: number,
+  { license_days }: Thresholds,
 ): Verdict {
   if (throttled === undefined) return { verdict: 'skipped', detail: 'the response does not say' };
   const ids = (found.nodeIdsWithTelemetryProblems ?? []).map(Number).filter((id) => id > 0);
@@ -34,7 +35,7 @@ export function judgeThrottling(
     const detail = `telemetry is missing; transactions are throttled in ${formatDuration(Math.max(0, telemetryLeft))}`;
     return { verdict: 'warning', detail, advice: telemetry, alert: ALERT };
   }
-  if (graceLeft < GRACE_SECONDS) {
+  if (graceLeft < license_days * DAY) {
     const detail = `transactions are throttled in ${formatDuration(Math.max(0, graceLeft))}, when the grace period of the license ends`;
     return { verdict: 'warning', detail, advice: license, alert: ALERT };
   }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { DEFAULT_THRESHOLDS } from '../../src/alerts/thresholds.ts';
 import { judgeThrottling } from '../../src/cli/diagnose-throttling.ts';
 import type { Throttling } from '../../src/cockroach/status-pages.ts';
 
@@ -6,7 +7,7 @@ const NOW = 1_700_000_000;
 const DAY = 86_400;
 
 /** The verdict on a cluster of three nodes. */
-function judge(more: Partial<Throttling>, nodes = 3) {
+function judge(more: Partial<Throttling>, nodes = 3, thresholds = DEFAULT_THRESHOLDS) {
   const usual = {
     throttled: false,
     hasGracePeriod: false,
@@ -15,7 +16,12 @@ function judge(more: Partial<Throttling>, nodes = 3) {
     telemetryDeadlineSeconds: '0',
     nodeIdsWithTelemetryProblems: [],
   };
-  const { verdict, detail, advice } = judgeThrottling({ ...usual, ...more }, nodes, NOW);
+  const { verdict, detail, advice } = judgeThrottling(
+    { ...usual, ...more },
+    nodes,
+    NOW,
+    thresholds,
+  );
   return `${verdict}: ${detail}${advice === undefined ? '' : ` -> ${advice}`}`;
 }
 
@@ -45,4 +51,10 @@ test.each([
 test('a cluster of one node needs no license', () => {
   const ends = { hasGracePeriod: true, gracePeriodEndSeconds: String(NOW + DAY) };
   expect(judge(ends, 1)).toMatch(/^ok/);
+});
+
+test('warns of the grace period as early as of the license', () => {
+  const ends = { hasGracePeriod: true, gracePeriodEndSeconds: String(NOW + 30 * DAY) };
+  expect(judge(ends)).toMatch(/^ok/);
+  expect(judge(ends, 3, { ...DEFAULT_THRESHOLDS, license_days: 40 })).toMatch(/^warning/);
 });
