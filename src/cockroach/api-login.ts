@@ -46,7 +46,7 @@ export interface ApiRequest<T> extends Omit<HttpRequest<T>, 'method' | 'headers'
 interface FailedLogin {
   readonly error: RequestError;
   readonly password: string;
-  /** Monotonic ms. */
+  /** Running ms. */
   readonly pausedUntilMs: number;
   /** How often the password was refused, one after the other. */
   readonly refusals: number;
@@ -67,9 +67,9 @@ export class ApiLogin {
   #pending: Promise<string> | undefined;
   #failedLogin: FailedLogin | undefined;
   #onUsable: () => void = () => undefined;
-  /** When a refused token was last dropped, monotonic ms. */
+  /** When a refused token was last dropped, running ms. */
   #droppedAtMs = -Infinity;
-  /** The endpoints that refuse new tokens: when the login for the last one began, monotonic ms, and how many they refused in a row. */
+  /** The endpoints that refuse new tokens: when the login for the last of these began, running ms, and how many were refused in a row. */
   readonly #refusing = new Map<Endpoint, { readonly atMs: number; readonly refusals: number }>();
   readonly #responses = new CachedResponses();
 

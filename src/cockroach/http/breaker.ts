@@ -12,7 +12,7 @@ export interface BreakerOptions {
 interface Pause {
   readonly sinceMs: number;
   readonly untilMs: number;
-  /** The response that requested it. */
+  /** The response that requested it, or the silence of the node: requests fail with it until the pause is over. */
   readonly error: Error;
 }
 

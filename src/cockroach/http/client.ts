@@ -28,7 +28,7 @@ export interface HttpClientOptions extends RequestOptions, HealthOptions, AgentO
 
 /** Breakers keep a request from being sent. */
 export class BreakerOpenError extends RequestError {
-  /** When it may be sent. */
+  /** In how many ms it may be sent. */
   readonly retryInMs: number;
 
   constructor(request: Pick<HttpRequest, 'name' | 'endpoint'>, retryInMs: number) {
@@ -56,7 +56,7 @@ export interface UrlState {
   /** host:port, with the path where URLs share it. */
   readonly name: string;
   readonly state: BreakerState;
-  /** Why it is not used, or was not. */
+  /** The last failure for which the URL is not used, or was not. */
   readonly lastFailure: RequestError | undefined;
   /** Whether anything has come of a request to it: before, a new client uses every URL. */
   readonly isTried: boolean;
@@ -106,7 +106,7 @@ export class HttpClient implements AsyncDisposable {
     return this.#health.failedMs();
   }
 
-  /** The longest pause (Retry-After) that keeps an endpoint from all URLs lasts this much longer, ms. */
+  /** How much longer the longest pause (Retry-After) lasts that keeps an endpoint from all URLs, ms. */
   pausedMs(): number {
     const untilMs = this.#health.pauseOf()?.untilMs ?? 0;
     return Math.max(0, untilMs - this.#options.runningMs());

@@ -50,7 +50,7 @@ export class RequestError extends Error {
   /** The pause that the server requests by Retry-After, without bounds; retry-policy.ts decides how much of it is kept. */
   readonly retryAfterSeconds: number | undefined;
   readonly leadsToHttps: boolean;
-  /** The failure shows that this is unhealthy. */
+  /** What the failure shows to be unhealthy. */
   readonly blames: Blamed;
   readonly serverText: string;
 
@@ -91,7 +91,7 @@ export class RequestError extends Error {
     return this.reason === 'timeout' && isTimeoutError(this.cause);
   }
 
-  /** Nobody answered in time: the server itself, or what the server that responded has asked. */
+  /** There was no response in time, or the server that responded had waited too long for another one (504). */
   get isSilence(): boolean {
     return this.reason === 'timeout' || this.status === GATEWAY_TIMEOUT;
   }
@@ -135,7 +135,7 @@ const TLS_CODES =
   /^(ERR_TLS|ERR_SSL|CERT_|CRL_|INVALID_(CA|PURPOSE)|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_|PATH_LENGTH_|EPROTO$|UND_ERR_PRX_TLS)/;
 export const TOO_MANY_REQUESTS = 429;
 const GATEWAY_TIMEOUT = 504;
-/** A cache answers so to a request that names what it has already. */
+/** The response to a request that names the version which the client has already. */
 export const NOT_MODIFIED = 304;
 /** The server, or one behind it, cannot answer now. */
 const UNAVAILABLE_STATUSES: ReadonlySet<number> = new Set([502, 503, 504]);
@@ -162,7 +162,7 @@ export function isNodeTimeout(error: RequestError, { node }: { readonly node?: n
   return node !== undefined && error.status === GATEWAY_TIMEOUT;
 }
 
-/** What does not answer is silent at one URL, refuses the connection at the next, and is a 502 or 500 at a third. */
+/** What does not respond may be silent at one URL, refuse the connection at the next, and be a 502 or 500 at a third. */
 const UNANSWERED: ReadonlySet<FailureReason> = new Set([
   'timeout',
   'network',

@@ -8,7 +8,7 @@ import { createUpstream, type Upstream } from './upstream.ts';
 export interface HealthOptions extends BreakerOptions {
   /** `headersMs` is the wait for the headers of a response. */
   readonly deadlines: { readonly headersMs: number };
-  /** All URLs of the cluster, where they are more than those of this API. */
+  /** All URLs of the cluster, where other APIs have some, too; default: those of this API. */
   readonly clusterUrls?: readonly string[];
   /** Largest share of the time that is spent on a silent node: with 0.1 a wait of 5 s is followed by 50 s without requests. */
   readonly maxDuty: number;
@@ -17,7 +17,7 @@ export interface HealthOptions extends BreakerOptions {
 /** The health of an endpoint, or of a node, at all URLs. */
 interface TargetHealth {
   readonly breaker: Breaker;
-  /** When the last request failed, by URL, monotonic ms. A URL where it succeeded is absent. */
+  /** When the last request failed, by URL, running ms. A URL where it succeeded is absent. */
   readonly failedAtMs: Map<Upstream, number>;
 }
 
@@ -60,7 +60,7 @@ export class Health {
       breaker: new Breaker(this.maxAttempts, this.#options),
       failedAtMs: new Map<Upstream, number>(),
     };
-    // The last one that was used is the last in the map.
+    // The map is in the order of the last use: the first node in it is forgotten first.
     targets.delete(name);
     targets.set(name, target);
     const [oldest] = this.#nodes.size > POLICY.rememberedNodes ? this.#nodes.keys() : [];
@@ -87,7 +87,7 @@ export class Health {
     );
   }
 
-  /** The URLs in the order in which this request tries them; those of the same rank follow each other from `firstUrl` on. */
+  /** The URLs in the order in which this request tries them; URLs of the same rank follow each other from `firstUrl` on. */
   #order(request: HttpRequest): readonly Upstream[] {
     const first = (request.firstUrl ?? 0) % this.upstreams.length;
     const fromFirst = [...this.upstreams.slice(first), ...this.upstreams.slice(0, first)];
@@ -121,11 +121,11 @@ export class Health {
   pauseOf(request?: HttpRequest): Breaker['pause'] {
     const targets = request === undefined ? this.#endpoints.values() : [this.#target(request)];
     const pauses = Array.from(targets, ({ breaker }) => breaker.pause);
-    const ofUrls = this.upstreams.flatMap(({ breaker }) => breaker.pause ?? []);
-    const areAllPaused = ofUrls.length === this.upstreams.length;
-    if (areAllPaused) pauses.push(ofUrls.toSorted((a, b) => a.untilMs - b.untilMs)[0]);
-    const found = pauses.filter((pause) => pause !== undefined);
-    return found.toSorted((a, b) => b.untilMs - a.untilMs)[0];
+    const urlPauses = this.upstreams.flatMap(({ breaker }) => breaker.pause ?? []);
+    const areAllPaused = urlPauses.length === this.upstreams.length;
+    if (areAllPaused) pauses.push(urlPauses.toSorted((a, b) => a.untilMs - b.untilMs)[0]);
+    const present = pauses.filter((pause) => pause !== undefined);
+    return present.toSorted((a, b) => b.untilMs - a.untilMs)[0];
   }
 
   #msUntil(timeMs: number): number {

@@ -30,7 +30,7 @@ export interface PollStats {
   readonly warnings: Map<string, PollWarning>;
   /** Whether a request that changes something was begun and got no response, so that the change may have been made. */
   mayHaveChanged: boolean;
-  /** When responses that arrived were prepared and received, monotonic ms: disjoint, in order. */
+  /** When responses that arrived were prepared and received, running ms: disjoint, in order. */
   readonly responding: { readonly startMs: number; readonly endMs: number }[];
 }
 

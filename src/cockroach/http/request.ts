@@ -22,22 +22,23 @@ export interface HttpRequest<T = unknown> {
   readonly node?: number;
   /** The URL's host forwards the request to the node: a 502 is about the node, and no other URL does better. */
   readonly proxied?: boolean;
-  /** To the headers of the response, where that is not the time that the client allows. */
+  /** Maximum time to the headers of the response; default: that of the client. */
   readonly headersMs?: number;
   /**
-   * The only one that a failure may be held against. The endpoint: the server waits for other nodes, so its silence is not the
-   * URL's. The URL: others are asked the same. Nobody: it is about one of many tables, nodes or statements. Default: either.
+   * What a failure may be held against; default: the URL or the endpoint. `endpoint`: the server waits for other nodes, so its
+   * silence is not the URL's. `url`: the same request goes to every URL. `nobody`: the request is about one of many tables, nodes
+   * or statements.
    */
   readonly blames?: Blamed;
   /** A login that the cluster has refused before: another URL would refuse it, too, and count it. */
   readonly wasRefused?: boolean;
-  /** Index of the URL to begin with, among those that work. */
+  /** Index of the URL to begin with, among URLs of the same health (health.ts). */
   readonly firstUrl?: number;
   /** Index of the only URL to which it may be sent. */
   readonly onlyUrl?: number;
   /** A single gateway may answer 500 to everything: try once more at the next URL. Requests for a node always do. */
   readonly retryOn500?: boolean;
-  /** Maximum of decoded bytes of a successful response, where that is less than the client allows. */
+  /** Maximum number of decoded bytes of a successful response; the maximum of the client applies, too. */
   readonly maxBytes?: number;
   /** Called before it is sent, each time. */
   readonly onSend?: () => void;
@@ -56,7 +57,7 @@ export interface HttpResponse {
   readonly url: string;
   /** The index of that URL, as `onlyUrl` takes it. */
   readonly urlIndex?: number;
-  /** When the request was sent and the headers arrived, monotonic ms. */
+  /** When the request was sent and the headers arrived, running ms. */
   readonly sentMs: number;
   readonly arrivedMs: number;
   /** The header Date, ms since the epoch. */
@@ -73,7 +74,7 @@ export interface RequestDeadlines {
   readonly headersMs: number;
   /** Between two chunks of the response. */
   readonly idleMs: number;
-  /** On the average, once `rateGraceMs` have passed; 0 = any. */
+  /** The minimum average rate, once `rateGraceMs` have passed; 0: none. */
   readonly minBytesPerSecond: number;
   readonly rateGraceMs: number;
 }
