@@ -143,28 +143,26 @@ async function reloadOnChange(
   const watch = await watchFiles({
     files: () => [file],
     everyMs: FILE_CHECK_MS,
-    // The first content is already applied.
-    async read(isRunning?: boolean) {
-      if (!isRunning || (await exporter.reload()).error === undefined) return true;
-      void reloadWhenComplete(exporter, load, file, over.signal);
-      return true;
-    },
+    // It is read for each reload.
+    read: () => Promise.resolve(true),
+    onChange: () => void reloadChanged(exporter, load, file, over.signal),
   });
   listeners.use(watch);
   return listeners;
 }
 
 /**
- * Reloads a content that was refused once it can be loaded: a secret or a certificate that it names may come after it. Ends when
- * the content changes, which is a reload of its own.
+ * Reloads, again where the content is refused once it can be loaded: a secret or a certificate that it names may come after it.
+ * Ends when the content changes, which is a reload of its own.
  */
-async function reloadWhenComplete(
+async function reloadChanged(
   exporter: Exporter,
   load: () => Promise<unknown>,
   file: string,
   signal: AbortSignal,
 ): Promise<void> {
   const readContent = () => readTextFile(file, 'the configuration file').catch(() => undefined);
+  if ((await exporter.reload()).error === undefined) return;
   const refused = await readContent();
   while (await sleep(FILE_CHECK_MS, true, { ref: false, signal }).catch(() => false)) {
     if ((await readContent()) !== refused) return;
