@@ -197,7 +197,7 @@ export class ClusterApi {
     const { limit, username } = request;
     const fixed = { exclude_closed_sessions: 'true', limit: String(limit) };
     const query = new URLSearchParams({ ...fixed, ...(username !== undefined && { username }) });
-    await readTokenPages(stats, 'sessions', async (start) => {
+    await readTokenPages(stats, async (start) => {
       if (start !== undefined) query.set('start', start);
       let dateMs: number | undefined;
       const { envelope, elements } = await readPage(this.#source, stats, {

@@ -80,7 +80,6 @@ export async function readNumberedPages(
  */
 export async function readTokenPages(
   stats: PollStats,
-  what: string,
   readPage: (start: string | undefined) => Promise<{
     readonly next: unknown;
     readonly failedNodes: ReadonlySet<number>;
@@ -95,17 +94,17 @@ export async function readTokenPages(
     const { next, failedNodes, elements } = await readPage(start);
     if (next === undefined || next === null || next === '') return;
     if (typeof next !== 'string') {
-      throw new RequestError('decode', `${what}: \`next\` is not a token`);
+      throw new RequestError('decode', 'sessions: `next` is not a token');
     }
     if (leavesOnlyFailedNodes(next, failedNodes)) return;
     if (next === start && elements === 0) return;
     const hashed = hash('sha256', next);
-    if (seen.has(hashed)) throw endless(stats, `${what}: \`next\` repeats`);
+    if (seen.has(hashed)) throw endless(stats, 'sessions: `next` repeats');
     emptyPages = elements === 0 ? emptyPages + 1 : 0;
     if (emptyPages > MAX_EMPTY_PAGES) {
-      throw endless(stats, `${what}: ${emptyPages} pages in a row are empty and have \`next\``);
+      throw endless(stats, `sessions: ${emptyPages} pages in a row are empty and have \`next\``);
     }
-    if (pages === MAX_PAGES) throw endless(stats, `${what}: more than ${MAX_PAGES} pages`);
+    if (pages === MAX_PAGES) throw endless(stats, `sessions: more than ${MAX_PAGES} pages`);
     seen.add(hashed);
     start = next;
   }
