@@ -118,6 +118,12 @@ describe.skipIf(!hasProgram('prometheus-alertmanager'))('Alertmanager', () => {
     expect(await inhibited('CrdbNodeDead 2', 'CrdbRangeScanIncomplete')).toEqual([]);
   });
 
+  test('tells of a node that flaps, and of ranges that do not heal, beside nodes that are down and a range without quorum', async () => {
+    const fired = ['CrdbMultipleNodesDown', 'CrdbNodeDead 1 critical', 'CrdbRangesUnavailable'];
+    const others = ['CrdbNodeLivenessFlapping 3 critical', 'CrdbRangesUnderreplicated  critical'];
+    expect(await inhibited(...fired, ...others)).toEqual(['CrdbNodeDead 1']);
+  });
+
   test('tells that memory and a disk will be full soon where they have been rather full for days', async () => {
     const fired = [
       'CrdbNodeMemoryHigh 2 warning',
