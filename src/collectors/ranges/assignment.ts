@@ -30,13 +30,13 @@ export async function assignNodes(api: ClusterApi, context: ScanContext): Promis
   const list = await listNodes(api, context, { firstUrl });
   const { toScan, toSkip, localities, areLocalitiesCut, unreadable } = list;
   if (areLocalitiesCut) context.limits.add('items');
-  const isOfShard = (nodeId: number): boolean =>
+  const isInShard = (nodeId: number): boolean =>
     onlyNode === undefined ? ownsNode(nodeId, index, count) : nodeId === onlyNode;
   const isWholeCluster = count === 1 && onlyNode === undefined;
-  const assigned = new Set([...toScan, ...toSkip].filter(isOfShard));
+  const assigned = new Set([...toScan, ...toSkip].filter(isInShard));
   return {
-    toScan: toScan.filter(isOfShard),
-    toSkip: toSkip.filter(isOfShard),
+    toScan: toScan.filter(isInShard),
+    toSkip: toSkip.filter(isInShard),
     localities,
     unreadable,
     isWholeCluster,

@@ -4,7 +4,7 @@ export interface NodeBatch {
   readonly rangeIds: readonly number[];
 }
 
-/** The ids of a shortest request: one that is refused although it has no more is refused for another reason. */
+/** Ids in the shortest request: where it is refused, too, the reason is another one than its length. */
 const MIN_BATCH = 25;
 /** Statuses of a path that is too long. */
 const TOO_LONG: ReadonlySet<unknown> = new Set([400, 414, 431]);
@@ -36,7 +36,7 @@ export class BatchSize {
 /** Batches that are to be read, in parts as long as requests may be now. */
 export class BatchQueue {
   readonly #size: BatchSize;
-  /** In reverse. */
+  /** The batches that are not read yet, in reverse. */
   readonly #left: NodeBatch[];
 
   constructor(batches: readonly NodeBatch[], size: BatchSize) {

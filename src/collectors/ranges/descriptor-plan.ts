@@ -21,7 +21,7 @@ const { notDue, contradicted, expiring, old, aging } = URGENCY;
 
 /** Ranges that are planned at a time. */
 const MAX_PLANNED = 20_000;
-/** Ages are told apart by their power of two and the three bits below: 1,000 ticks from 1,100, but not from 1,010. */
+/** Ages are told apart by their power of two and the three bits below it: 1,000 ticks from 1,100, but not from 1,010. */
 const AGES = 256;
 const KEYS = (aging + 1) * AGES;
 const NO_SLOT = 0xffff_ffff;
@@ -31,7 +31,7 @@ export interface PlanBasis {
   readonly map: RangeMap;
   readonly nowTick: number;
   readonly urgencyOf: (slot: number) => Urgency;
-  /** The reporters of the range that were asked since the scan began and did not respond. */
+  /** The reporters of the range that were asked since the scan began, and whose responses were not enough. */
   readonly askedBefore: (rangeId: number) => readonly number[] | undefined;
 }
 

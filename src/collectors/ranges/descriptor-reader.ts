@@ -193,7 +193,7 @@ export class DescriptorReader {
       await this.#api.rangeDescriptors(signal, {
         nodeId,
         rangeIds,
-        // The list of the node began at the URL before.
+        // In this scan the list of the node began at the URL before this one.
         firstUrl: (nodeId + scans + round) % this.#context.urls,
         onDescriptor: (descriptor) => received.set(descriptor.rangeId, descriptor),
         warnings,

@@ -102,10 +102,10 @@ function keepReplicas(
 }
 
 /**
- * Whether a node that reports the range has not listed the store of its replica, so that what it reports is another one, which is old.
+ * Whether the descriptor names a store that its node, which reports the range, has not listed: then that node reports an old replica.
  * Example: node 3 has lost the disk of store 6, to which the replica had moved from store 5 a minute before.
  */
-export function isReportedByOthers(
+export function namesUnlistedStore(
   map: RangeMap,
   slot: number,
   { replicas }: RangeDescriptor,

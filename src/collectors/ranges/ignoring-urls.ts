@@ -3,11 +3,11 @@ import { addWarning, type ClusterApi, failureOf, type PollStats, RequestError } 
 import { type Replica, replicaShape } from './replica.ts';
 
 const HOUR_MS = 3_600_000;
-/** The first range that every cluster creates; that a node does not have it is an answer, too. */
+/** The first range that every cluster creates. A node that does not have it responds with an empty list, which is an answer, too. */
 const ANY_RANGE_ID = 1;
 
-/** The response lists ranges that were not asked for. */
-export class IgnoredError extends RequestError {
+/** A URL ignores `ranges=`: its response lists ranges that were not asked for. */
+export class RangesIgnoredError extends RequestError {
   /** The index of the URL. */
   readonly urlIndex: number;
   readonly urlName: string;
@@ -21,8 +21,8 @@ export class IgnoredError extends RequestError {
   }
 }
 
-/** Reads these ranges of a node, at one URL. Rejects with an IgnoredError at the first one that was not asked for. */
-export async function readAsked(
+/** Reads these ranges of a node, at one URL. Rejects with a RangesIgnoredError at the first one that was not asked for. */
+export async function readSingleRanges(
   api: ClusterApi,
   stats: PollStats,
   request: {
@@ -44,13 +44,13 @@ export async function readAsked(
     },
     onRange(replica) {
       const rangeId = replica.desc.range_id ?? 0;
-      if (rangeId !== 0 && !asked.has(rangeId)) throw new IgnoredError(name, index);
+      if (rangeId !== 0 && !asked.has(rangeId)) throw new RangesIgnoredError(name, index);
       onReplica(rangeId, replica);
     },
   });
 }
 
-/** Asks each URL for one range of the node. Returns the names of those that ignore it, or rejects where none answers. */
+/** Asks each URL for one range of the node. Returns the names of the URLs that ignore `ranges=`, or rejects where none answers. */
 export async function findIgnoringUrls(
   api: ClusterApi,
   stats: PollStats,
@@ -62,9 +62,9 @@ export async function findIgnoringUrls(
   for (let onlyUrl = 0; onlyUrl < urls; onlyUrl += 1) {
     try {
       const rangeIds = [ANY_RANGE_ID];
-      await readAsked(api, stats, { nodeId, rangeIds, onlyUrl }, () => undefined);
+      await readSingleRanges(api, stats, { nodeId, rangeIds, onlyUrl }, () => undefined);
     } catch (error) {
-      if (error instanceof IgnoredError) names.push(error.urlName);
+      if (error instanceof RangesIgnoredError) names.push(error.urlName);
       else failures.push(failureOf(error));
     }
   }
@@ -73,7 +73,7 @@ export async function findIgnoringUrls(
   return names;
 }
 
-/** What these URLs do. */
+/** Says of these URLs: `crdb-1:8080 ignores ranges= and lists all ranges of a node`. */
 export function describeIgnoring(urls: readonly string[]): string {
   const ignore = plural(urls.length, 'ignores', 'ignore');
   const list = plural(urls.length, 'lists', 'list');
@@ -97,17 +97,17 @@ export class IgnoringUrls {
     return Array.from(this.#urls.values(), ({ name }) => name).toSorted();
   }
 
-  /** Which URL may be asked for single ranges: any, beginning with one, or only one; undefined for none. */
+  /** Which URL may be asked for single ranges: any, beginning with one, or only one; undefined for none. `start` may be any number. */
   choose(
     urls: number,
-    turn: number,
+    start: number,
     nowMs: number,
   ): { readonly firstUrl: number } | { readonly onlyUrl: number } | undefined {
-    if (this.names(nowMs).length === 0) return { firstUrl: turn % urls };
+    if (this.names(nowMs).length === 0) return { firstUrl: start % urls };
     const others = Array.from({ length: urls }, (_, index) => index).filter(
       (index) => !this.#urls.has(index),
     );
-    const onlyUrl = others[turn % others.length];
+    const onlyUrl = others[start % others.length];
     return onlyUrl === undefined ? undefined : { onlyUrl };
   }
 }

@@ -23,7 +23,7 @@ export function listedRange(nodeId: number, replicas: ReplicaColumns, index: num
 
 /** The index of the problem that lost ranges have, which no node reports. */
 export const NO_LIVE_REPLICA = PROBLEMS.indexOf('no_live_replica');
-/** First-seen times that are remembered per problem. Beyond, the time of a range begins when the list is not full. */
+/** First-seen times that are remembered per problem. The time of a further range begins once there is room for it. */
 export const MAX_REMEMBERED = 1_000;
 
 /**
@@ -119,7 +119,7 @@ export class ProblemRanges {
   }
 }
 
-/** Compares by node, then by store. */
+/** Whether the replica of `a` is on a lower node, or on a lower store of the same node. */
 export function isLower(a: ListedRange, b: ListedRange): boolean {
   return a.nodeId < b.nodeId || (a.nodeId === b.nodeId && a.storeId < b.storeId);
 }

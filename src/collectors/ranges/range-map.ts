@@ -29,7 +29,7 @@ export const MARK = {
   // The marks of one scan.
   /** Its replicas report different keys, or one of them does not know the range any more. */
   isUncertain: 4,
-  /** All reporters were asked for its descriptor, and none was enough: it is not asked for again before the next scan. */
+  /** Its descriptor is not asked for again before the next scan: a request failed, or no reporter that was asked sent enough. */
   isExhausted: 16,
   /** A replica that holds the lease reports that the range is unavailable. */
   holderHasNoQuorum: 64,

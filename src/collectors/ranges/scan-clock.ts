@@ -1,4 +1,4 @@
-/** 2^32 ticks are 13 years. */
+/** A tick. 2^32 ticks are 13 years. */
 export const TICK_MS = 100;
 
 /**
@@ -18,7 +18,7 @@ export class ScanClock {
     return this.#tick;
   }
 
-  /** The tick of an event that all before came before. */
+  /** The tick of an event that is later than all events so far. */
   next(nowMs: number): number {
     const before = this.#tick;
     this.#tick = Math.max(this.now(nowMs), before + 1);

@@ -1,7 +1,7 @@
 import { type ClusterApi, failureOf } from '#cockroach';
 import { BatchQueue, type NodeBatch } from './batches.ts';
 import { reportersOf } from './descriptors.ts';
-import { IgnoredError, readAsked } from './ignoring-urls.ts';
+import { RangesIgnoredError, readSingleRanges } from './ignoring-urls.ts';
 import { MAX_READ_AGAIN, nameKey } from './key-space.ts';
 import { type KnownRanges, SERVES_NOTHING } from './known-ranges.ts';
 import type { Replica } from './replica.ts';
@@ -50,9 +50,9 @@ export class SecondReading {
         if (problems === undefined) return;
         unanswered.get(rangeId)?.delete(nodeId);
         if ((problems & SERVES_NOTHING) === 0) return;
-        const ofRange = repeated.get(rangeId) ?? new Map<number, number>();
+        const byNode = repeated.get(rangeId) ?? new Map<number, number>();
         // Another store of the node may hold the range, too.
-        repeated.set(rangeId, ofRange.set(nodeId, (ofRange.get(nodeId) ?? 0) | problems));
+        repeated.set(rangeId, byNode.set(nodeId, (byNode.get(nodeId) ?? 0) | problems));
       },
       () => undefined,
       // At the URL of the list: of two URLs one may repeat old responses, and would clear each suspect of the other.
@@ -86,9 +86,9 @@ export class SecondReading {
   }
 
   /**
-   * Asks the nodes that reported these ranges, but for those that have repeated it, and takes back the reports of those that do not have them
-   * any more. Resolves to the slots of these ranges. Example: nodes 1 and 2 were read before a merge, and node 3, which has missed
-   * it, after it.
+   * Asks the nodes that reported these ranges, except the nodes that have repeated their report. Where a node does not have a range any
+   * more, takes its report back. Resolves to the slots of the ranges with such a node. Example: nodes 1 and 2 were read before a merge,
+   * and node 3, which has missed it, after it.
    */
   async confirmReporters(
     slots: readonly number[],
@@ -116,8 +116,8 @@ export class SecondReading {
   }
 
   /**
-   * Reads the keys of these ranges again, at the replica that holds the lease. A range that nobody holds any more leaves the scan.
-   * Resolves to whether all were answered.
+   * Reads the keys of these ranges again: at the first reporter, which is the leaseholder where it is known, and where that has no replica
+   * any more, at the second. A range that neither of them has leaves the scan. Resolves to whether the keys of all other ranges were read.
    */
   async readKeys(slots: readonly number[]): Promise<boolean> {
     const { map } = this.#known;
@@ -166,36 +166,36 @@ export class SecondReading {
     this.#known.commitKeys(slot, { start, end, isNew, leaseSequence });
   }
 
-  /** Rejects where no URL answers; one that lists a range that it was not asked for is read no further, and is not asked again. */
+  /** Rejects where no URL answers. A URL that lists a range that it was not asked for is read no further, and is not asked again. */
   async #readBatch(
     { nodeId, rangeIds }: NodeBatch,
-    turn: number,
+    start: number,
     onReplica: (rangeId: number, replica: Replica) => void,
   ): Promise<void> {
     const { urls, state, clock } = this.#context;
-    for (let asking = 0; asking <= urls; asking += 1) {
-      const url = state.ignoring.choose(urls, turn, clock.monotonicMs());
+    for (let attempt = 0; attempt <= urls; attempt += 1) {
+      const url = state.ignoring.choose(urls, start, clock.monotonicMs());
       if (url === undefined) break;
       try {
         const request = { nodeId, rangeIds, ...url };
-        return await readAsked(this.#api, this.#context, request, onReplica);
+        return await readSingleRanges(this.#api, this.#context, request, onReplica);
       } catch (error) {
-        if (!(error instanceof IgnoredError)) throw error;
+        if (!(error instanceof RangesIgnoredError)) throw error;
         state.ignoring.add(error.urlIndex, error.urlName, clock.monotonicMs());
       }
     }
-    throw new IgnoredError('every URL');
+    throw new RangesIgnoredError('every URL');
   }
 
   /**
-   * Reads these replicas; a request that fails is reported for each of its ranges. `urlTurn` chooses the URL: the lists of this scan
-   * began with the URL of the number of scans less one.
+   * Reads these replicas; a request that fails is reported for each of its ranges. The request to a node begins at the URL at which scan
+   * number `scan` begins with the list of the node: number `#scan` is the next one.
    */
   async #readReplicas(
     replicas: readonly { readonly rangeId: number; readonly nodeId: number }[],
     onReplica: (rangeId: number, nodeId: number, replica: Replica) => void,
     onFailure: (rangeId: number, nodeId: number) => void,
-    urlTurn = this.#scan,
+    scan = this.#scan,
   ): Promise<void> {
     const batches = Array.from(
       Map.groupBy(replicas, ({ nodeId }) => nodeId),
@@ -206,7 +206,7 @@ export class SecondReading {
       for (let batch = queue.take(); batch !== undefined; batch = queue.take()) {
         const { nodeId, rangeIds } = batch;
         try {
-          await this.#readBatch(batch, nodeId + urlTurn, (rangeId, replica) =>
+          await this.#readBatch(batch, nodeId + scan, (rangeId, replica) =>
             onReplica(rangeId, nodeId, replica),
           );
         } catch (error) {

@@ -36,10 +36,10 @@ export function findUnsplit(
 /** The hashes of the keys where ranges of the node end by one of their replicas, while another one reports another end. */
 function differingEndsOn({ map, differingEnds }: KnownRanges, nodeId: number): Set<number> {
   const ends = new Set<number>();
-  for (const [rangeId, ofRange] of differingEnds) {
+  for (const [rangeId, rangeEnds] of differingEnds) {
     const slot = map.slotOf(rangeId);
     if (slot === undefined || !reportersOf(map, slot).includes(nodeId)) continue;
-    for (const end of ofRange) ends.add(end);
+    for (const end of rangeEnds) ends.add(end);
   }
   return ends;
 }

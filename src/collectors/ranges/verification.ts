@@ -16,7 +16,7 @@ import {
   type DescriptorReceiver,
   type ReadingContext,
 } from './descriptor-reader.ts';
-import { isReportedByOthers, keepDescriptor, reportersOf } from './descriptors.ts';
+import { namesUnlistedStore, keepDescriptor, reportersOf } from './descriptors.ts';
 import { type KnownRanges, SERVES_NOTHING } from './known-ranges.ts';
 import { countPlaces } from './majority.ts';
 import type { Members } from './members.ts';
@@ -73,7 +73,7 @@ export class Verification implements DescriptorReceiver {
   readonly #clock: ScanClock;
   readonly #ages: DescriptorAges;
   readonly #reader: DescriptorReader;
-  /** The reporters of a range, by its id, whose responses were not enough in this scan. */
+  /** The reporters that were asked in this scan and whose responses were not enough, by id of the range. */
   readonly #asked = new Map<
     number,
     { readonly nodeIds: readonly number[]; readonly areMissing: boolean }
@@ -81,7 +81,7 @@ export class Verification implements DescriptorReceiver {
   readonly #unanswered = new Set<number>();
   #failures = 0;
   #isInterrupted = false;
-  /** The servers refuse, or too many requests failed: the next scan tries again. */
+  /** Nothing more is read in this scan: the servers refuse, or too many requests failed. */
   isOver = false;
 
   constructor(api: ClusterApi, context: VerificationContext, ages: DescriptorAges) {
@@ -213,8 +213,8 @@ export class Verification implements DescriptorReceiver {
       const slot = map.slotOf(rangeId);
       if (slot === undefined) continue;
       const sent = descriptors.get(rangeId);
-      const isOfOthers = sent && isReportedByOthers(map, slot, sent, this.#members);
-      const descriptor = isOfOthers ? undefined : sent;
+      const isUsable = sent !== undefined && !namesUnlistedStore(map, slot, sent, this.#members);
+      const descriptor = isUsable ? sent : undefined;
       const change = descriptor && keepDescriptor(map, slot, descriptor, requestedAt);
       if (change === 'zone') {
         this.#reading.zoneChanges.set(this.#known.tableOf(slot), requestedAt);
@@ -322,7 +322,10 @@ export class Verification implements DescriptorReceiver {
     return isUnasked || this.#unanswered.has(ids[slot] ?? 0);
   }
 
-  /** Whether all reporters of the range were asked for its descriptor, and none was found to hold a valid lease. */
+  /**
+   * Whether the descriptor is not asked for again before the next scan. Of a range that serves nothing, and whose lease nobody is known
+   * to hold, all reporters were asked then.
+   */
   isExhausted(slot: number): boolean {
     return ((this.#known.map.columns.marks[slot] ?? 0) & MARK.isExhausted) !== 0;
   }
