@@ -9,8 +9,8 @@ export const STRETCHED: PollWarning = {
 
 /**
  * The interval in seconds at which responses take no more than their share of the time. Example: with `max_duty: 0.1`
- * responses of 9 s stretch an interval of 60 s to 90 s. Waiting for what never responds puts no load on the cluster and
- * does not count.
+ * responses of 9 s stretch an interval of 60 s to 90 s. Waiting for a request that gets no response puts no load on the cluster
+ * and does not count.
  */
 export function stretchInterval(
   { interval, max_duty }: { readonly interval: number; readonly max_duty: number },

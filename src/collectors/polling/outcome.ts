@@ -32,7 +32,10 @@ export interface Outcome {
   readonly lastSuccessMs?: number | undefined;
   /** Why the last poll failed or was skipped; undefined after a success. */
   readonly failure?: PollFailure | undefined;
-  /** Warnings of the last polls. One that failed, or ran out of time, resolves none: it may have ended before the check. */
+  /**
+   * Warnings of the last polls. A poll that failed or ran out of time adds its warnings to those before, and ends none: it may have ended
+   * before the check that would warn.
+   */
   readonly warnings?: ReadonlyMap<string, PollWarning>;
 }
 

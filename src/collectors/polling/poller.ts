@@ -66,9 +66,9 @@ export class Poller {
   readonly #outcome: LastOutcome;
   /** The result of the last poll that published; undefined before one has. */
   #published: Published | undefined;
-  /** The result that was shown before the running poll. It is shown again when that poll fails late. */
+  /** The result that was shown before the running poll. It is shown again when the end of that poll cannot be recorded. */
   #shownBefore: Published | undefined;
-  /** The end of the first poll that left nothing to show, monotonic ms; undefined before one has ended so. */
+  /** When a poll first ended while there was no result to show, monotonic ms; undefined before that. */
   #withoutResultAtMs: number | undefined;
   /** The running poll; `pollNow` waits for it. */
   #polling: Promise<void> | undefined;
@@ -176,12 +176,12 @@ export class Poller {
     let last = schedule.startedAtMs;
     while (await this.#sleep(delayMs, stop)) {
       // A poll on demand may have run meanwhile: then the interval counts from that one.
-      const isDone = schedule.startedAtMs !== last && this.#polling === undefined;
-      if (!isDone) await this.#start(stop);
+      const hasPolled = schedule.startedAtMs !== last && this.#polling === undefined;
+      if (!hasPolled) await this.#start(stop);
       last = schedule.startedAtMs;
-      const isOvertaken = this.#isLoginNew && this.#lacksLogin;
+      const mayLogIn = this.#isLoginNew && this.#lacksLogin;
       const hasResult = this.#published !== undefined;
-      delayMs = isOvertaken ? 0 : schedule.nextDelayMs(this.intervalSeconds * 1000, hasResult);
+      delayMs = mayLogIn ? 0 : schedule.nextDelayMs(this.intervalSeconds * 1000, hasResult);
     }
   }
 
@@ -337,7 +337,7 @@ export class Poller {
     }
   }
 
-  /** Renders a result, less what its collector may not export, and shows it from now on. */
+  /** Renders a result, without the series that exceed `max_series`, and shows it from now on. */
   async #publish(result: CollectorResult, limits: Set<Limit>, atMs: () => number): Promise<void> {
     const { cluster, collector, metrics, settings } = this.#options;
     const rendered = await renderResult(collector, result, cluster, settings.max_series);
@@ -370,21 +370,21 @@ export class Poller {
   ): void {
     const before = this.outcome;
     const { clock, settings } = this.#options;
-    const found = failure && this.#explain(failure);
+    const explained = failure && this.#explain(failure);
     if (this.#published === undefined) this.#withoutResultAtMs ??= clock.monotonicMs();
     const isStretched = stretchInterval(settings, last?.responseSeconds) > settings.interval;
     const all = { warnings: new Map(warnings) };
     if (isStretched) addWarning(all, STRETCHED);
-    const isWhole = found === undefined && last?.limits.has('duration') !== true;
+    const isWhole = explained === undefined && last?.limits.has('duration') !== true;
     this.#outcome.value = {
-      state: found === undefined ? 'ok' : 'failing',
-      failure: found,
+      state: explained === undefined ? 'ok' : 'failing',
+      failure: explained,
       last,
-      lastSuccessMs: found === undefined ? last?.atMs : before.lastSuccessMs,
+      lastSuccessMs: explained === undefined ? last?.atMs : before.lastSuccessMs,
       warnings: isWhole ? all.warnings : new Map([...(before.warnings ?? []), ...all.warnings]),
     };
-    if (found !== undefined) {
-      const { error, remedy } = found;
+    if (explained !== undefined) {
+      const { error, remedy } = explained;
       this.#log.debug({ reason: error.reason, hint: remedy }, error.message);
     } else if (before.state === 'waiting') this.#log.info('collector succeeded');
   }

@@ -11,7 +11,7 @@ interface RenderedResult {
   readonly duplicates: ReadonlyMap<string, number>;
 }
 
-/** Renders a result in slices, less what its collector may not export: `maxSeries`. */
+/** Renders a result in slices, without the series that exceed `maxSeries`. */
 export async function renderResult(
   collector: Collector,
   result: CollectorResult,

@@ -12,7 +12,7 @@ import {
 /** What a collector keeps of one cluster from poll to poll. */
 export class KeptState<State> {
   readonly #collector: { createState(): State };
-  /** Read it again for each use: it is another object once another cluster answers. */
+  /** Read this property at each use: it is a new object once another cluster answers. */
   current: State;
 
   constructor(collector: { createState(): State }) {
@@ -48,8 +48,8 @@ export interface RunningPoll<Result> {
 
 /**
  * Polls once, for the exporter, /probe and every command: with the options of the configuration, until the timeout of the
- * collector. The result rejects as the collector does, and when the poll may have read two clusters. Reading all descriptors
- * afresh has no timeout: somebody waits for the decision, and can cancel it. The state is by default an empty one, of this poll alone.
+ * collector. The result rejects as the collector does, and when the poll may have read two clusters. A poll that reads all descriptors
+ * afresh has no timeout: somebody waits for the decision, and can cancel it. Default of `state`: an empty one, of this poll alone.
  */
 export function runCollector<A extends Api, Options, State, Result extends CollectorResult>(
   collector: CollectorOf<A, Options, State, Result>,
@@ -66,8 +66,8 @@ export function runCollector<A extends Api, Options, State, Result extends Colle
   const poll = createPoll(collector, settings, state, createPollStats(signal, leftMs));
   const listings = api instanceof ClusterApi ? api.listings : undefined;
   const before = listings?.noticedBy;
-  // Example: a poll of nodes lists another cluster at 10 s. All of its list is of that one, so it is published. A scan from
-  // 5 s to 40 s has read nodes of both, so it fails.
+  // Example: a poll of nodes lists another cluster at 10 s. Its whole list is of the new cluster, so the list is published. A scan
+  // from 5 s to 40 s has read nodes of both clusters, so it fails.
   const mayMixClusters = () => {
     const noticedBy = listings?.noticedBy;
     const isReplaced = noticedBy !== before && noticedBy !== poll.pollId;

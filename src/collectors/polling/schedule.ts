@@ -4,7 +4,7 @@ import type { Clock } from '#base';
 const FIRST_POLL_SPREAD_MS = 800;
 /** Later polls begin up to this share of the interval earlier or later, so that exporters drift apart. */
 const JITTER = 0.05;
-/** Minimum share of an interval between two attempts when a circuit breaker blocked the first. */
+/** Minimum share of an interval from the end of a poll to one that `retryIn` has set. */
 const MIN_RETRY = 0.05;
 
 /** Decides when one collector polls. Intervals run from start to start; a poll that was blocked is tried again sooner. */
@@ -12,7 +12,7 @@ export class Schedule {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #random: () => number;
   #startedAtMs: number | undefined;
-  /** The time of an earlier poll than the interval gives, monotonic ms: `retryIn` sets it. */
+  /** When a poll is due before its interval has passed, monotonic ms; `retryIn` sets it. */
   #retryAtMs: number | undefined;
   #isSpread = false;
 
@@ -37,7 +37,10 @@ export class Schedule {
     this.#startedAtMs = this.#clock.monotonicMs();
   }
 
-  /** Makes the next poll due in this time, before its interval has passed: when the breakers let a request through, or after a login. */
+  /**
+   * Makes the next poll due in this time, although its interval has not passed: a breaker lets a request through then, or a login may
+   * be accepted.
+   */
   retryIn(milliseconds: number): void {
     this.#retryAtMs = this.#clock.monotonicMs() + milliseconds;
   }
