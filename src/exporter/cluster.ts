@@ -51,7 +51,7 @@ export class Cluster implements Observation {
   readonly #context: ClusterContext;
   readonly #watch: WatchHistory;
   #identity: symbol;
-  /** Knows the last failure of any poller. */
+  /** All pollers share it: a poll that a circuit breaker skips gets the remedy of the failure that opened the breaker. */
   readonly #findRemedy: FindRemedy;
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
@@ -114,12 +114,12 @@ export class Cluster implements Observation {
     });
   }
 
-  /** Another one when another cluster has taken over its addresses. */
+  /** A new symbol once another cluster has taken over the addresses. */
   get identity(): symbol {
     return this.#identity;
   }
 
-  /** What is wrong with watching it now; `nowMs` is the wall clock. */
+  /** The problems of watching this cluster now; `nowMs` is the wall clock. */
   problems(nowMs: number): readonly WatchProblem[] {
     return this.#watch.read(this, nowMs);
   }
@@ -215,8 +215,8 @@ export class Cluster implements Observation {
   #createPollers(previous: readonly Poller[]): readonly Poller[] {
     return this.#context.collectors.flatMap((collector) => {
       const settings = this.config.collectors[collector.name];
-      const isOfShard = collector.scope === 'node' || this.shard.index === 0;
-      if (!settings?.enabled || !isOfShard) return [];
+      const runsInShard = collector.scope === 'node' || this.shard.index === 0;
+      if (!settings?.enabled || !runsInShard) return [];
       const options = collectorOptions(this.config, collector);
       // Success without a request would prove nothing about the cluster.
       if (collector.isIdle?.(options) === true) return [];

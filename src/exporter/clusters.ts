@@ -41,8 +41,8 @@ export class Clusters {
   /**
    * Runs the clusters of this configuration. An unchanged cluster continues; a changed one is restarted, with the
    * data and state of the old one if it has the same addresses and virtual cluster; a removed one disappears at once.
-   * Rejects, with everything as it was, when one cannot be created, and when `stop` is called before the new clusters run.
-   * They are listed before they run: `beforeRun` may already show them.
+   * Rejects when a cluster cannot be created, and when `stop` is called before the new clusters run: then nothing has changed.
+   * The new clusters are listed before they run: `beforeRun` may already show them.
    */
   apply(config: Config, beforeRun?: () => Promise<void>): Promise<void> {
     const applied = this.#apply(config, beforeRun);
@@ -51,17 +51,17 @@ export class Clusters {
   }
 
   async #apply({ clusters, shard }: Config, beforeRun?: () => Promise<void>): Promise<void> {
-    const isSame = isDeepStrictEqual(shard, this.#shard);
+    const isSameShard = isDeepStrictEqual(shard, this.#shard);
     const next: Cluster[] = [];
     try {
       for (const config of clusters) {
-        const before = isSame ? this.#clusters.get(config.name) : undefined;
+        const before = isSameShard ? this.#clusters.get(config.name) : undefined;
         next.push(await this.#prepare(config, shard, before));
       }
       if (this.#isStopped) throw new Error('the exporter is stopping');
     } catch (error) {
-      const fresh = next.filter((cluster) => !this.list.includes(cluster));
-      await Promise.all(fresh.map((cluster) => cluster.stop()));
+      const created = next.filter((cluster) => !this.list.includes(cluster));
+      await Promise.all(created.map((cluster) => cluster.stop()));
       for (const { name } of clusters) {
         if (!this.#clusters.has(name)) this.#context.metrics.forget(name);
       }
@@ -82,8 +82,8 @@ export class Clusters {
 
   /** `before` is the running cluster of this name, if the shards stay the same. */
   async #prepare(config: ClusterConfig, shard: Config['shard'], before: Cluster | undefined) {
-    if (before !== undefined && isSameCluster(before.config, config)) return before;
-    const isContinued = before !== undefined && isOneCluster(before.config, config);
+    if (before !== undefined && areEqualConfigs(before.config, config)) return before;
+    const isContinued = before !== undefined && nameSameCluster(before.config, config);
     const previous = isContinued ? before : undefined;
     return Cluster.create(this.#context, config, shard, this.#watchOf(config.name), previous);
   }
@@ -111,8 +111,8 @@ export class Clusters {
   }
 }
 
-/** Whether both configurations name the same cluster, by its addresses; each virtual cluster is one. */
-function isOneCluster(a: ClusterConfig, b: ClusterConfig): boolean {
+/** Whether both configurations name the same cluster, by its addresses. Each virtual cluster is a cluster of its own. */
+function nameSameCluster(a: ClusterConfig, b: ClusterConfig): boolean {
   const urls = new Set(a.cluster_api?.urls);
   const sharesUrl = b.cluster_api?.urls.some((url) => urls.has(url)) ?? a.cluster_api === undefined;
   return (
@@ -123,7 +123,8 @@ function isOneCluster(a: ClusterConfig, b: ClusterConfig): boolean {
   );
 }
 
-function isSameCluster(a: ClusterConfig, b: ClusterConfig): boolean {
+/** Whether all settings are equal, those of secrets included. */
+function areEqualConfigs(a: ClusterConfig, b: ClusterConfig): boolean {
   const others = listSecrets(b);
   return (
     isDeepStrictEqual(a, b) &&

@@ -27,7 +27,7 @@ import { startWebServer, type WebServer } from './server/web-server.ts';
 
 /** `/-/ready` does not wait longer than this for first polls. */
 const READY_AFTER_MS = 60_000;
-/** A scrape that is still running after this long at the end is cut off. */
+/** When the exporter stops, scrapes that are still running after this time are cut off. */
 const CLOSE_MS = 3_000;
 
 export interface ExporterOptions extends Pick<WebServerOptions, 'log' | 'sockets' | 'timeouts'> {
@@ -74,8 +74,8 @@ export class Exporter {
   #stopped: Promise<unknown> | undefined;
 
   /**
-   * Listens first and polls then, so that a cluster that is down at start is reported and no reason to fail; from the first
-   * response on every cluster is listed. Rejects when an address cannot be bound or a web config or TLS file cannot be used.
+   * Listens first and polls then: a cluster that is down at the start is reported, and the exporter runs all the same. The first
+   * response already lists every cluster. Rejects when an address cannot be bound or a web config or TLS file cannot be used.
    */
   static async start(options: ExporterOptions): Promise<Exporter> {
     const { config, log, fileCheckMs = FILE_CHECK_MS } = options;
@@ -191,7 +191,7 @@ export class Exporter {
     return set;
   }
 
-  /** What was not reloaded, also files that changed and that nobody asked to reload. */
+  /** The files that were not reloaded, also those that changed without a request to reload. */
   #failures(): readonly (readonly [what: string, failure: LoadFailure])[] {
     const failures = [
       [CONFIG_KEPT, this.#failure],
@@ -237,7 +237,7 @@ export class Exporter {
     return { note };
   }
 
-  /** Resolves to what has no effect yet. */
+  /** Resolves to a note on the settings that take effect at the next start, if any. */
   async #reloadConfig(): Promise<string | undefined> {
     const { config, load, log } = this.#options;
     const loaded = load === undefined ? { config, warnings: [] } : await load();
@@ -260,9 +260,9 @@ export class Exporter {
 
 /** The settings that a reload cannot change, by their paths. */
 function startSettings({ web, log, config }: Config): Readonly<Record<string, unknown>> {
-  const ofWeb = Object.entries(web).map(([key, value]) => [`web.${key}`, value] as const);
+  const webSettings = Object.entries(web).map(([key, value]) => [`web.${key}`, value] as const);
   return {
-    ...Object.fromEntries(ofWeb),
+    ...Object.fromEntries(webSettings),
     'log.format': log.format,
     'config.auto_reload': config.auto_reload,
   };

@@ -9,53 +9,53 @@ import {
 } from '#metrics';
 import type { Cluster } from './cluster.ts';
 
-const ofPoller = gaugeOf({ labels: ['collector', 'shard'] })<Poller>;
+const pollerGauge = gaugeOf({ labels: ['collector', 'shard'] })<Poller>;
 
 /** Gauges of a collector. They exist whatever the cluster does; values of the last poll only after one. */
 const POLLER_FAMILIES = [
-  ofPoller(({ outcome }) => Number(outcome.state === 'ok'), {
+  pollerGauge(({ outcome }) => Number(outcome.state === 'ok'), {
     name: 'crdb_exporter_collector_success',
     help: 'Whether the last poll of the collector succeeded; 0 also when all URLs fail and it was skipped.',
     unit: '0 or 1',
     notes:
       'A range scan that read at least half of its nodes is a success; crdb_range_scan_nodes counts the failed ones.',
   }),
-  ofPoller(({ outcome }) => outcome.last?.durationSeconds, {
+  pollerGauge(({ outcome }) => outcome.last?.durationSeconds, {
     name: 'crdb_exporter_collector_duration_seconds',
     help: 'Duration of the last poll of the collector in seconds.',
   }),
-  ofPoller(({ outcome }) => outcome.lastSuccessMs && outcome.lastSuccessMs / 1000, {
+  pollerGauge(({ outcome }) => outcome.lastSuccessMs && outcome.lastSuccessMs / 1000, {
     name: 'crdb_exporter_collector_last_success_timestamp_seconds',
     help: 'Unix time in seconds at which the last successful poll of the collector ended.',
     notes: 'Shows the age of the data of the collector. Absent before the first success.',
   }),
-  ofPoller(({ outcome }) => outcome.last && outcome.last.atMs / 1000, {
+  pollerGauge(({ outcome }) => outcome.last && outcome.last.atMs / 1000, {
     name: 'crdb_exporter_collector_last_attempt_timestamp_seconds',
     help: 'Unix time in seconds at which the last poll of the collector ended.',
   }),
-  ofPoller(({ intervalSeconds }) => intervalSeconds, {
+  pollerGauge(({ intervalSeconds }) => intervalSeconds, {
     name: 'crdb_exporter_collector_interval_seconds',
     help: 'Effective interval between polls in seconds.',
     notes:
       'Longer than configured when responses would take more than their share of the time (max_duty). Waiting without a response does not count.',
   }),
-  ofPoller(({ configuredIntervalSeconds }) => configuredIntervalSeconds, {
+  pollerGauge(({ configuredIntervalSeconds }) => configuredIntervalSeconds, {
     name: 'crdb_exporter_collector_configured_interval_seconds',
     help: 'Configured interval between polls in seconds.',
   }),
-  ofPoller(({ outcome }) => outcome.last?.items, {
+  pollerGauge(({ outcome }) => outcome.last?.items, {
     name: 'crdb_exporter_collector_items',
     help: 'Elements (nodes, ranges, sessions, users, tables) that the last poll read.',
   }),
-  ofPoller(({ outcome }) => outcome.last?.pages, {
+  pollerGauge(({ outcome }) => outcome.last?.pages, {
     name: 'crdb_exporter_collector_pages',
     help: 'Responses that the last poll read.',
   }),
-  ofPoller(({ outcome }) => outcome.last?.bytes, {
+  pollerGauge(({ outcome }) => outcome.last?.bytes, {
     name: 'crdb_exporter_collector_response_bytes',
     help: 'Bytes of the responses of the last poll, decompressed.',
   }),
-  ofPoller(({ snapshot }) => snapshot?.series ?? 0, {
+  pollerGauge(({ snapshot }) => snapshot?.series ?? 0, {
     name: 'crdb_exporter_series',
     help: 'Number of series that the collector exports now.',
   }),

@@ -8,7 +8,7 @@ import type { ClusterConfig } from '#config';
 export interface Observation {
   readonly name: string;
   readonly config: ClusterConfig;
-  /** Another one when another cluster took over the addresses. */
+  /** A new symbol once another cluster has taken over the addresses. */
   readonly identity: symbol;
   readonly pollers: readonly Poller[];
   readonly upstreams: (api: Api) => readonly UrlState[];
@@ -18,7 +18,7 @@ export interface Observation {
   lastResult<R extends CollectorResult>(collector: CollectorWith<Api, R>): R | undefined;
   /** Undefined before the first poll. */
   isUp(api: Api): boolean | undefined;
-  /** What is wrong with watching it now, with the start of each problem; `nowMs` is the wall clock. */
+  /** The problems of watching this cluster now, each with its start; `nowMs` is the wall clock. */
   problems(nowMs: number): readonly WatchProblem[];
 }
 
@@ -38,7 +38,7 @@ export interface WatchProblem {
   readonly since: string;
   /** Why polls fail. */
   readonly cause?: PollFailure | undefined;
-  /** The failed polls, `cause` first: a collector that is polled again has another one. */
+  /** The failed polls, `cause` first. */
   readonly failures?: readonly PollFailure[] | undefined;
   /** The collectors whose polls it concerns: such a problem is logged when it begins and when it ends. */
   readonly affects?: readonly string[] | undefined;
@@ -63,7 +63,7 @@ export interface QueryState {
 
 /** A collector of a cluster by its poller. */
 export interface CollectorState {
-  /** The last poll failed and has found nothing; a scan that could not read most nodes has found which nodes those are. */
+  /** The last poll failed and found nothing, so all data is older. A scan that could not read most nodes has found which those are. */
   readonly isOld: boolean;
   readonly name: string;
   readonly api: Api;
@@ -71,7 +71,7 @@ export interface CollectorState {
   readonly isPolling: boolean;
   /** False when all data is too old to be shown. */
   readonly hasData: boolean;
-  /** The poll that found the data failed: of ranges, when most nodes were not read, it is which nodes those are. */
+  /** The data is of a failed poll: of a scan that could not read most nodes, and shows only which nodes those are. */
   readonly isPartial?: true | undefined;
   readonly lastSuccessAt: string | undefined;
   /** When the next poll begins; absent while one is running, and where only /probe polls. */

@@ -11,12 +11,12 @@ import {
   sendUnknownCluster,
 } from './respond.ts';
 
-/** The outcomes that belong to a probe. */
+/** The metrics of polls that belong to a probe. */
 const OUTCOME = /^crdb_(?:up$|exporter_(?:collector_|series$))/;
 const TIMEOUT_HEADER = 'x-prometheus-scrape-timeout-seconds';
 /** Left for sending the response before Prometheus gives up. */
 const RESPONSE_MS = 500;
-/** The wait without a deadline of the scraper: longer than any sensible timeout of a collector, which ends it. */
+/** The wait for a scraper that names no timeout: longer than any sensible timeout of a collector, which ends the poll. */
 const MAX_WAIT_MS = 600_000;
 const MIN_WAIT_MS = 100;
 
@@ -45,9 +45,9 @@ export function createProbe(clusters: () => readonly Cluster[], maxWaits: number
       }
       waiting.add(request);
     }
-    const left = new Promise<void>((resolve) => response.once('close', resolve));
+    const clientLeft = new Promise<void>((resolve) => response.once('close', resolve));
     try {
-      await Promise.race([cluster.pollNow(chosen, readWaitMs(response.req)), left]);
+      await Promise.race([cluster.pollNow(chosen, readWaitMs(response.req)), clientLeft]);
     } finally {
       waiting.delete(request);
     }
@@ -90,9 +90,9 @@ function readRequest(clusters: readonly Cluster[], response: ServerResponse) {
   return { cluster, chosen };
 }
 
-/** The present response: the data that is young enough, and the outcomes of the last polls. */
+/** Sends the data that is young enough, and the outcomes of the last polls. */
 function sendData(cluster: Cluster, chosen: ReadonlySet<string>, response: ServerResponse): void {
-  // A scrape that ends before the first poll does not see the cluster.
+  // crdb_up is 0 for a probe that ends before the first poll has.
   const outcomes = renderFamilies(measureCluster(cluster, chosen, 0));
   const shown = outcomes.filter(({ family }) => OUTCOME.test(family.name));
   sendExposition([...cluster.families(chosen), ...shown], response);

@@ -31,9 +31,9 @@ export const SERVER_TIMEOUTS = {
   requestMs: 30_000,
   /** How often these two are checked. */
   checkMs: 5_000,
-  /** A client that takes nothing of its response for this long is cut off, */
+  /** A client that takes nothing of its response for this long is cut off. */
   sendMs: 60_000,
-  /** and one that has not taken all of it after this time: until then the response stays in memory. */
+  /** A client that has not taken all of its response after this time is cut off: until then the response stays in memory. */
   sendAllMs: 120_000,
 };
 

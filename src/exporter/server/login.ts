@@ -39,10 +39,10 @@ export function createAuthenticator(
 ) {
   const checkUsual = createLoginCheck(users, compare);
   const checkSlow = createLoginCheck(users, compareSlow);
-  const checkLogin: typeof checkUsual = (authorization, left) => {
+  const checkLogin: typeof checkUsual = (authorization, clientLeft) => {
     const hash = users().get(parseBasic(authorization)?.user ?? '');
     const check = hash !== undefined && isSlowHash(hash) ? checkSlow : checkUsual;
-    return check(authorization, left);
+    return check(authorization, clientLeft);
   };
   return async ({ headers }: IncomingMessage, response: ServerResponse): Promise<boolean> => {
     if (users().size === 0) return true;
@@ -62,7 +62,7 @@ export function createAuthenticator(
 }
 
 /**
- * Checks Authorization headers against the bcrypt hashes of the configured users, until `left` is aborted. Comparisons are
+ * Checks Authorization headers against the bcrypt hashes of the configured users, until `clientLeft` is aborted. Comparisons are
  * slow, so there is one at a time, and the next one is chosen at random from at most 100 logins. Example: somebody guesses
  * passwords, and 99 guesses wait beside the first login of a scraper. That login is the next with a chance of 1 %, and
  * again after each comparison. So guesses delay a scraper, and cannot lock it out. An accepted login is not compared again.
@@ -107,16 +107,19 @@ export function createLoginCheck(users: () => WebConfig['users'], compare: Compa
     isComparing = false;
   }
 
-  return async (authorization: string | undefined, left: AbortSignal): Promise<LoginOutcome> => {
+  return async (
+    authorization: string | undefined,
+    clientLeft: AbortSignal,
+  ): Promise<LoginOutcome> => {
     const credentials = parseBasic(authorization);
     if (credentials === undefined) return 'rejected';
     const { user, password } = credentials;
     if (accepted.has(keyOf(user, password))) return 'accepted';
-    if (left.aborted) return 'busy';
+    if (clientLeft.aborted) return 'busy';
     if (waiting.size >= MAX_WAITING) takeRandom()?.result.resolve('busy');
     const attempt = { user, password, result: Promise.withResolvers<LoginOutcome>() };
     waiting.add(attempt);
-    left.addEventListener('abort', () => {
+    clientLeft.addEventListener('abort', () => {
       if (waiting.delete(attempt)) attempt.result.resolve('busy');
     });
     if (!isComparing) void compareWaiting();

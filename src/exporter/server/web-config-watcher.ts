@@ -45,7 +45,7 @@ export function watchWebConfig(file: string | undefined, everyMs: number, log: L
   });
 }
 
-/** Changes that need a restart: of what a listener cannot change, and those that would let in more by accident. */
+/** Changes that need a restart: a running listener cannot make them, or they could let in more clients by accident. */
 function findRestarts(source: string, old: WebConfig, { tls, users }: WebConfig): ConfigIssue[] {
   const section = 'tls_server_config';
   const was = old.tls;
