@@ -71,7 +71,7 @@ const COMMANDS: Readonly<
       () => import('./commands/ranges.ts'),
     ],
     range: [
-      'show all that the nodes know of single ranges, and the next step',
+      'show what the nodes know of single ranges, and the next step',
       async () => ({ define: (await import('./commands/ranges.ts')).defineRange }),
     ],
     sessions: [
@@ -85,7 +85,7 @@ const COMMANDS: Readonly<
       async () => ({ define: (await import('./commands/tables.ts')).defineTable }),
     ],
     network: [
-      'list who does not reach whom, and the slowest connections between the nodes',
+      'list nodes that do not reach each other, and the slowest connections',
       () => import('./commands/network.ts'),
     ],
     sql: ['print the rows of a query of the configuration', () => import('./commands/sql.ts')],

@@ -179,7 +179,7 @@ const CLUSTER_API_KEYS = section({
   ...LOGIN_KEYS,
   virtual_cluster: key(v.optional(virtualCluster, 'system'), {
     flag: 'cluster.virtual-cluster',
-    help: 'Virtual cluster that answers (header X-Cockroach-Tenant): only system has nodes and ranges; "" sends none.',
+    help: 'Virtual cluster to query (header X-Cockroach-Tenant). Only system has nodes and ranges; with "" no header is sent.',
   }),
   tls: v.nullish(TLS, {}),
   timeout: key(v.optional(duration(MIN_TIMEOUT_SECONDS), '30s'), {

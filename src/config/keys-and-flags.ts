@@ -75,7 +75,7 @@ const WEB = section({
     help: 'Addresses to listen on: host:port, :port for all interfaces, [::1]:port or unix:/path.',
   }),
   external_url: key(v.optional(link, ''), {
-    help: 'URL by which users reach the exporter; pages are then refused under other names than its host, localhost, the host name and addresses.',
+    help: 'URL by which users reach the exporter. With it, pages are sent only under the host of this URL, localhost, the host name or an IP address.',
   }),
   telemetry_path: key(v.optional(telemetryPath, '/metrics'), {
     help: 'Path of the metrics.',
@@ -91,13 +91,13 @@ const WEB = section({
     help: 'Maximum concurrent scrapes of the metrics; excess requests get 503. 0: no limit.',
   }),
   max_probes: key(v.optional(integer(0), 10), {
-    help: 'Maximum sets of collectors that /probe polls at once for each cluster; excess requests get 503. 0: no limit.',
+    help: 'Maximum number of different sets of collectors that /probe polls at once, for each cluster; excess requests get 503. 0: no limit.',
   }),
   protect_probes: key(v.optional(boolean, false), {
     help: 'Require a password for /-/healthy and /-/ready too, and count them towards the rate limit.',
   }),
   systemd_socket: key(v.optional(boolean, false), {
-    help: 'Require sockets from systemd, which replace the addresses whenever there are any.',
+    help: 'Fail unless systemd passes sockets. Sockets from systemd are always used in place of listen_address.',
   }),
 });
 

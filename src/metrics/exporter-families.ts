@@ -49,7 +49,7 @@ export const processFamilies = {
 export const clusterFamilies = {
   up: gauge({
     name: 'crdb_up',
-    help: 'Whether the last poll of the API succeeded, by its collector with the shortest interval.',
+    help: 'Whether the last poll of the API succeeded; the collector with the shortest interval decides.',
     labels: ['api'],
     unit: '0 or 1',
     notes:

@@ -38,7 +38,7 @@ type Context = CollectorPoll<OptionValues<typeof OPTIONS>, State>;
 const families = {
   peers: gauge({
     name: 'crdb_node_peers',
-    help: 'Other nodes by the state of the connection of the node to them.',
+    help: "Other nodes by the state of the node's connection to them.",
     labels: ['node_id', 'state'],
     field: 'connections.peers.status',
     notes:

@@ -67,7 +67,7 @@ const families = {
   }),
   keysMissing: gauge({
     name: 'crdb_exporter_node_keys_missing',
-    help: 'Metrics of nodes and stores that are read, and that no node sends any more.',
+    help: 'Metrics of nodes and stores that the exporter reads and that no node sends any more.',
     unit: 'number',
     field: 'metrics and store_metrics',
     notes:

@@ -33,7 +33,7 @@ export const CLOCK_OFFSET = 'clock-offset.meannanos';
 /** The families of a node that are one metric each, or one by kind. */
 export const NODE_METRICS: readonly KeyedSeries[] = [
   keyed(NODE, CLOCK_OFFSET, 'crdb_node_clock_offset_seconds', {
-    help: 'Mean offset of the clock of the node to those of its peers in seconds.',
+    help: "Mean offset of the node's clock from the clocks of its peers in seconds.",
   }),
   keyed(NODE, 'sys.cpu.combined.percent-normalized', 'crdb_node_cpu_ratio', {
     help: 'CPU used by the node process, 0 to 1 of all its CPUs.',

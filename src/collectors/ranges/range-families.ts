@@ -109,7 +109,7 @@ export const families = {
   }),
   problemRanges: gauge({
     name: 'crdb_range_problem_ranges',
-    help: 'Distinct ranges of which any replica reports the problem.',
+    help: 'Distinct ranges with a replica that reports the problem.',
     labels: ['problem', 'shard'],
     field: 'problems',
     notes: `${LOWER_BOUND} Zeros are left out while the problems of a replica could not be read. The sum over shards is an upper bound for no_raft_leader, quiescent_equals_ticking, raft_log_too_large, circuit_breaker_error and other.`,
@@ -224,7 +224,7 @@ export const families = {
   tableCpu: loadGauge(TABLE_CPU, 'cpu_time_per_second'),
   tableProblems: gauge({
     name: 'crdb_range_table_problem_ranges',
-    help: 'Distinct ranges of the table of which any replica reports the problem.',
+    help: 'Distinct ranges of the table with a replica that reports the problem.',
     labels: ['table_id', 'problem', 'shard'],
     list: { name: 'tables by problems', entry: ['table_id'] },
     field: 'problems',
@@ -263,7 +263,7 @@ export const families = {
   }),
   leftOver: gauge({
     name: 'crdb_ranges_left_over',
-    help: 'Ranges of which only replicas that a merge left behind are reported.',
+    help: 'Ranges that a merge removed, and whose old replicas are still reported.',
     field: 'desc.start_key, desc.end_key',
     notes: `Verified ranges join from the first key to the last without them, so that they serve no key. Not counted in crdb_ranges_serving_nothing, crdb_ranges_unverified, crdb_range_problem_ranges and the figures of dependence, but in crdb_range_replicas and crdb_range_problem_replicas, as the nodes count them, too. What was proved once stays so. Ranges over the keys of others of which that is not known yet are in crdb_ranges_unverified alone in the first two scans that find them. The status page names them. ${WHOLE}`,
   }),

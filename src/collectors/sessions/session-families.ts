@@ -29,7 +29,7 @@ export const NODE_FAMILIES = [
   }),
   ofNode(({ largestAllocBytes }) => largestAllocBytes, {
     name: 'crdb_session_largest_alloc_bytes',
-    help: 'Memory of the open session of the node that holds most, in bytes.',
+    help: 'Memory of the open session that holds most on the node, in bytes.',
     field: 'alloc_bytes',
   }),
   ofNode(({ oldestTransactionSeconds }) => oldestTransactionSeconds, {
@@ -155,7 +155,7 @@ export const APPLICATION_FAMILIES = [
   }),
   ofPair(({ oldestIdleTransactionSeconds }) => oldestIdleTransactionSeconds, {
     name: 'crdb_application_oldest_idle_transaction_age_seconds',
-    help: 'Age of the oldest open transaction without a running query of an application and user in seconds.',
+    help: 'Age in seconds of the oldest open transaction without a running query, by application and user.',
     field: 'active_txn',
     notes: `0 when there is none. ${AT_POLL}`,
   }),
