@@ -165,10 +165,10 @@ async function runProgram(
   return exitCode;
 }
 
-/** An option of the exporter, which has a dot, or one before which a command means nothing. */
-const TAKES_NAME = /^(?:--[^=]*\.[^=]*|-h|--help|--version)$/;
+/** Options after which the name of a command is not misplaced: it is the value of an option with a dot, or help or version is printed. */
+const MAY_PRECEDE_NAME = /^(?:--[^=]*\.[^=]*|-h|--help|--version)$/;
 
-/** Refuses a mistyped command and one behind its options: it would be an argument of the exporter. */
+/** Refuses a mistyped command, and a command that follows its options: it would be an argument of the exporter. */
 function rejectUnknownCommand(args: readonly string[]): void {
   const word = args[0] === 'help' ? args[1] : args[0];
   const names = [...NAMES, COMPLETE, 'help'];
@@ -176,7 +176,7 @@ function rejectUnknownCommand(args: readonly string[]): void {
   if (word.startsWith('-')) {
     // In `--cluster.name demo` the name is a value; `--help nodes` prints help.
     const commandIndex = args.findIndex(
-      (arg, index) => NAMES.includes(arg) && !TAKES_NAME.test(args[index - 1] ?? ''),
+      (arg, index) => NAMES.includes(arg) && !MAY_PRECEDE_NAME.test(args[index - 1] ?? ''),
     );
     if (commandIndex === -1) return;
     // The options are left out: a value may be a secret.
@@ -222,7 +222,7 @@ async function createProgram(args: readonly string[], context: CommandContext): 
   return program;
 }
 
-/** An error of commander; of `--name=value` and `-pvalue`, which it takes for names, without the value, which may be a secret. */
+/** The text of an error of commander. It takes `--name=value` and `-pvalue` for names: the value, which may be a secret, is left out. */
 function describeUsage(text: string, commands: readonly Command[]): string {
   const [found, name = ''] = /(?<=unknown option ')(--[^=']+(?==)|-[^-']).+'/su.exec(text) ?? [];
   if (found === undefined) return text;

@@ -25,10 +25,13 @@ import { validate } from './validate.ts';
 import { isLoopback } from './values.ts';
 import { readWebConfig } from './web-config.ts';
 
-/** Where the configuration comes from, and which of the files that it names are read to find out what is wrong with them. */
+/** Where the configuration comes from, and which of the files that it names are checked. */
 export interface ConfigSources extends WrittenSources {
-  /** Default: all. A reload reads the web config file by itself, and a command only what it uses. */
-  readonly checkedFiles?: 'all' | 'of clusters' | 'none';
+  /**
+   * `all`, the default: the web config file, and secrets and TLS files of clusters. `clusters`, for a reload: its watcher checks the web
+   * config file. `none`, for a command, which reads only the files that it uses.
+   */
+  readonly checkedFiles?: 'all' | 'clusters' | 'none';
 }
 
 /** A configuration without errors. */

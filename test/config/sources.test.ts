@@ -231,7 +231,7 @@ test('the name of the shard is that of the host unless it is set', async () => {
 
 test.each([
   ['all', 2],
-  ['of clusters', 1],
+  ['clusters', 1],
   ['none', 0],
 ] as const)('files are checked as the caller wants: %s', async (checkedFiles, count) => {
   const flags = {

@@ -42,7 +42,7 @@ export async function watch(yaml: string): Promise<Reloadable> {
           },
           env: {},
           collectors: COLLECTORS,
-          checkedFiles: 'of clusters',
+          checkedFiles: 'clusters',
         }),
     },
   });

@@ -39,14 +39,14 @@ export function define(command: Command, context: CommandContext): void {
 /** Small buffers share a block of this size, which lives as long as one of them; the default of Node.js is 64 KiB. */
 const BUFFER_POOL_BYTES = 8 * 1024;
 
-/** Runs the exporter until a signal stops it, which may arrive while it starts. */
+/** Runs the exporter until a signal stops it. The signal may arrive while the exporter starts. */
 async function serve(sources: ConfigSources, build: Build): Promise<void> {
   Buffer.poolSize = BUFFER_POOL_BYTES;
   const stopped = untilStopSignal();
   using hangups = reloadOnHangup();
   const { config, warnings } = await loadConfig(sources);
   // The web config file is reloaded by its own watcher.
-  const load = () => loadConfig({ ...sources, checkedFiles: 'of clusters' });
+  const load = () => loadConfig({ ...sources, checkedFiles: 'clusters' });
   let droppedLogLines = 0;
   const log = createLog({ ...config.log, lineDropped: () => (droppedLogLines += 1) });
   using _crashHandler = exitOnUncaughtError(log);
@@ -104,12 +104,12 @@ export async function runExporter(options: Omit<ExporterOptions, 'collectors'>):
     return await Exporter.start({ ...options, collectors: COLLECTORS });
   } catch (error) {
     // Nothing else looks up a host before the first poll.
-    const isOfAddress =
+    const isAddressError =
       error instanceof Error &&
       'syscall' in error &&
       (error.syscall === 'listen' || error.syscall === 'getaddrinfo');
-    if (!isOfAddress) throw error;
-    // Node.js says EACCES of a socket whose folder does not exist.
+    if (!isAddressError) throw error;
+    // Node.js reports EACCES, too, for a socket whose folder does not exist.
     const cause = error.message
       .replace(/^listen \w+: /, '')
       .replace(/^permission denied (?=.*\/)/, 'permission denied, or there is no such folder: ');
@@ -123,7 +123,7 @@ export function isInUse(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
 }
 
-/** Reloads on SIGHUP. One that arrives during the start, and would end the process, is a reload after it. */
+/** Reloads on SIGHUP. A signal that arrives during the start, and would end the process, is a reload after the start. */
 function reloadOnHangup() {
   const { promise, resolve } = Promise.withResolvers<Exporter>();
   const onHangup = (): void => void promise.then((exporter) => exporter.reload());

@@ -28,15 +28,15 @@ export function readCommandForm(sources: WrittenSources, { clusters }: Config): 
   };
 }
 
-/** What runs a command in the container of this process, which has its variables; empty outside of containers. */
+/** The start of a command line that runs a command in the container of this process; empty outside of containers. */
 function enterContainer(env: Environment): string {
   const name = os.hostname();
   if (env['KUBERNETES_SERVICE_HOST']) {
     // In the network of its host, a pod has the name of the host; a long name is cut.
     const pod = env['POD_NAME'] || name;
     const namespace = env['POD_NAMESPACE'] || readNamespace();
-    const place = namespace === undefined ? '' : `--namespace ${quoteArgument(namespace)} `;
-    return `kubectl exec ${place}${quoteArgument(pod)} -- `;
+    const option = namespace === undefined ? '' : `--namespace ${quoteArgument(namespace)} `;
+    return `kubectl exec ${option}${quoteArgument(pod)} -- `;
   }
   // The first digits of its id are the name of a container's host, unless it was given another one.
   if (!/^[0-9a-f]{12}$/.test(name)) return '';

@@ -5,7 +5,7 @@ const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 type StopSignal = keyof typeof EXIT_CODES;
 
-/** An orderly stop that takes longer than this hangs. */
+/** A stop that takes longer than this counts as hanging: the process exits. */
 const MAX_STOP_MS = 4_500;
 /** One Ctrl-C can arrive twice: from the terminal, and again from npm or the launcher. */
 const SAME_SIGNAL_MS = 500;
