@@ -160,6 +160,7 @@ describe('the migration assistant', () => {
     const { code, out, err } = await cloud('assistant', 'provision', ...flags);
     expect(code).toBe(1);
     expect(out).toMatch(/^status +FAILED$/m);
+    expect(out).not.toMatch(/^password/m);
     expect(err).toMatch(/ in us-west2 on cluster sim .*\n.*failed: provisioning failed: quota exc/);
   });
 

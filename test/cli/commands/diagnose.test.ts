@@ -191,6 +191,14 @@ describe('what is wrong is found with its remedy:', () => {
     expect(found.map(({ target }) => target)).toEqual(all);
   });
 
+  test('one cluster of two', async () => {
+    await using simulator = await simulate();
+    const more = '  - name: refused\n    cluster_api: { urls: ["http://127.0.0.1:1"] }\n';
+    const { code, findings } = await diagnoseBy(await configFlag(simulator, { more }));
+    expect(code).toBe(1);
+    expect(new Set(findings.map(({ verdict }) => verdict))).toContain('ok');
+  });
+
   test('a clock that is off', async () => {
     await using server = await serve((_request, response) => {
       response.setHeader('date', 'Sat, 01 Jan 2000 00:00:00 GMT');
@@ -199,6 +207,8 @@ describe('what is wrong is found with its remedy:', () => {
     const { of } = await diagnoseBy(`--cluster.url=${server.url}`);
     expect(of('clock')).toMatchObject({ verdict: 'warning' });
     expect(of('clock')?.advice).toContain('NTP');
+    const seconds = Number(/differs by (\d+) s/.exec(of('clock')?.detail ?? '')?.[1]);
+    expect(Math.abs(seconds - (Date.now() - Date.UTC(2000, 0)) / 1000)).toBeLessThan(120);
   });
 
   test('ranges without a quorum, which are read well', async () => {

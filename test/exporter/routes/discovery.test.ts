@@ -86,6 +86,7 @@ describe('/sd/nodes', () => {
       node_id: at + 1,
       liveness_status: 3,
       address: { address_field: address },
+      locality: { tiers: [{ key: 'data-center', value: 'a' }] },
     }));
     const body = JSON.stringify({ nodes });
     simulator.fault({ endpoint: 'nodes', kind: 'status', status: 200, body });
@@ -101,6 +102,7 @@ describe('/sd/nodes', () => {
       'crdb_1.crdb:8080',
       'DB.a.:8080',
     ]);
+    expect(found[0]?.labels['__meta_crdb_locality_data_center']).toBe('a');
   });
 
   test('leaves out a dead node whose address a live one has taken over', async () => {

@@ -94,6 +94,15 @@ test('what has no quorum begins with the ranges of the system, by name', () => {
   );
 });
 
+test('only ranges that one node alone calls unavailable are said to be claimed by it', () => {
+  const problems = { unavailable: 5, underreplicated: 7 };
+  const disputed = { ranges: 4, nodeIds: [6] };
+  const status = { ...RANGES, problems, disputed, verification: VERIFIED };
+  const drawn = textOf(problemRanges(status, [], NOW_MS, { commandFor }));
+  expect(drawn).toMatch(/5 unavailable \(4 by node 6 alone\)/);
+  expect(drawn).toMatch(/7 underreplicated(?! \()/);
+});
+
 test('the bars of hot ranges are shares of the hottest, or of one query where all have less', () => {
   const widths = [[200, 50], [0.5, 0], [0]].map((queries) => {
     const hottest = queries.map((queriesPerSecond, rangeId) => {
