@@ -38,7 +38,7 @@ async function scan(): Promise<Scanned> {
   const cost = await measure(async () => {
     const result = await ranges.collect(client.api, context);
     if (result.failure !== undefined) throw result.failure;
-    const steps = ranges.samples(result, samples);
+    const steps = ranges.samples(result, samples, '0');
     if (steps !== undefined) await inSlices(steps[Symbol.iterator]());
   });
   for (const warning of context.warnings.values()) console.log(warningText(warning));

@@ -13,8 +13,6 @@ export interface CollectorPoll<Options, State> extends PollStats {
   readonly options: Options;
   /** The collector keeps this object from poll to poll. It is a new and empty one once another cluster answers. */
   readonly state: State;
-  /** Value of the label `shard`. */
-  readonly shard: string;
   /** `onlyNode`: a command reads the ranges of this node alone. */
   readonly shards: {
     readonly index: number;
@@ -51,7 +49,6 @@ export function collectorPoll<Options, State>(
 ): CollectorPoll<Options, State> {
   return {
     ...poll,
-    shard: '0',
     shards: { index: 0, count: 1 },
     clock: SYSTEM_CLOCK,
     intervalSeconds: 60,
@@ -149,8 +146,8 @@ export interface CollectorOf<A extends Api, Options, State, Result extends Colle
    * into the state. Never rejects.
    */
   workBetweenPolls?(api: PolledApi<A>, context: CollectorPoll<Options, State>): Promise<void>;
-  /** Writes a result as samples. In a generator, other work runs at each `yield`. */
-  samples(result: Result, set: SampleSet): Iterable<unknown> | void;
+  /** Writes a result as samples; `shard` is the value of that label. In a generator, other work runs at each `yield`. */
+  samples(result: Result, set: SampleSet, shard: string): Iterable<unknown> | void;
   /**
    * Writes the samples that are exported at all times. `result` is undefined before the first poll has ended, and while the
    * last poll has failed or was skipped.

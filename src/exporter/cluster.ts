@@ -234,7 +234,6 @@ export class Cluster implements Observation {
     const isLocal = collector.isLocal?.(options) === true;
     const shard = isLocal ? this.shard.name : String(this.shard.index);
     const chosen = {
-      shard,
       shards: this.shard,
       namedTables: () => new Set(this.pollers.flatMap(({ result }) => result?.tableIds ?? [])),
       scanProgress: (done: number, planned: number) => Object.assign(this.scan, { done, planned }),

@@ -44,7 +44,7 @@ export function answering(answer: Answer, ...datesMs: readonly number[]): Answer
 interface PolledCollector<Api, Options, State, Result extends CollectorResult> {
   createState(): State;
   collect(api: Api, context: CollectorPoll<Options, State>): Promise<Result>;
-  samples(result: Result, set: SampleSet): Iterable<unknown> | void;
+  samples(result: Result, set: SampleSet, shard: string): Iterable<unknown> | void;
 }
 
 export interface Polled {
@@ -85,7 +85,7 @@ export async function poll<Api, Options, State, Result extends CollectorResult>(
     namedTables: () => new Set(namedTables),
   };
   const result = await collector.collect(api, collectorPoll(stats, chosen));
-  const steps = collector.samples(result, samples);
+  const steps = collector.samples(result, samples, '0');
   if (steps !== undefined) await inSlices(steps[Symbol.iterator]());
   const { failure } = result;
   const lines = renderFamilies(samples)

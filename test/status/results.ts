@@ -80,7 +80,6 @@ export function sessionsResult(
 /** A scan that failed to read this many nodes. */
 export function rangesResult(failed: number): RangesResult {
   return {
-    shard: '0',
     scanned: [],
     failed: Array.from({ length: failed }, (_, at) => ({
       nodeId: at + 1,

@@ -339,8 +339,8 @@ export class Poller {
 
   /** Renders a result, without the series that exceed `max_series`, and shows it from now on. */
   async #publish(result: CollectorResult, limits: Set<Limit>, atMs: () => number): Promise<void> {
-    const { cluster, collector, metrics, settings } = this.#options;
-    const rendered = await renderResult(collector, result, cluster, settings.max_series);
+    const { metrics } = this.#options;
+    const rendered = await renderResult(this.#options, result);
     const { snapshot, dropped, duplicates } = rendered;
     const { noData } = result;
     // Its text may change from poll to poll: one URL responds 404, the next one 501.

@@ -11,17 +11,23 @@ interface RenderedResult {
   readonly duplicates: ReadonlyMap<string, number>;
 }
 
-/** Renders a result in slices, without the series that exceed `maxSeries`. */
+/** Whose results are rendered. */
+interface ResultSource {
+  readonly cluster: string;
+  readonly shard: string;
+  readonly collector: Collector;
+  readonly settings: { readonly max_series: number };
+}
+
+/** Renders a result in slices, without the series that exceed `max_series`. */
 export async function renderResult(
-  collector: Collector,
+  { cluster, shard, collector, settings }: ResultSource,
   result: CollectorResult,
-  cluster: string,
-  maxSeries: number,
 ): Promise<RenderedResult> {
   const samples = new SampleSet({ crdb_cluster: cluster });
-  const steps = collector.samples(result, samples);
+  const steps = collector.samples(result, samples, shard);
   if (steps !== undefined) await inSlices(steps[Symbol.iterator]());
-  const { families, dropped } = fitBudget(samples, maxSeries);
+  const { families, dropped } = fitBudget(samples, settings.max_series);
   const snapshot = await renderSnapshot(samples, families);
   return { snapshot, dropped, duplicates: samples.duplicates };
 }

@@ -35,7 +35,7 @@ export const ranges = defineCollector({
   createState: () => new RangesState(),
 
   async collect(api, context): Promise<RangesResult> {
-    const { options, state, shard } = context;
+    const { options, state } = context;
     const assignment =
       options.route === 'local'
         ? assignLocalNode(state.localNodeId)
@@ -55,7 +55,7 @@ export const ranges = defineCollector({
     const { nodes, failed } = reading;
     const scanned = scan.describe(nodes);
     const { unreadable } = assignment;
-    const result = { shard, scanned, failed, unreadable, skipped: toSkip.length };
+    const result = { scanned, failed, unreadable, skipped: toSkip.length };
     const failure = assignment.failure ?? scanFailure(reading);
     if (failure !== undefined) {
       await scan.abandon(reading);

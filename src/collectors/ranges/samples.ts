@@ -24,9 +24,13 @@ import { tableLabels, lastTableLabel } from './table-index.ts';
 const NANOS = 1e9;
 
 /** Writes the samples of a scan; of a failed one only the state of the nodes. */
-export function* writeSamples(result: RangesResult, set: SampleSet): Iterable<undefined> {
-  const { shard, scanned, summary } = result;
-  writeScanNodes(set, result);
+export function* writeSamples(
+  result: RangesResult,
+  set: SampleSet,
+  shard: string,
+): Iterable<undefined> {
+  const { scanned, summary } = result;
+  writeScanNodes(set, shard, result);
   if (summary === undefined) return;
   for (const node of scanned) {
     writeStores(set, node);
@@ -42,8 +46,8 @@ export function* writeSamples(result: RangesResult, set: SampleSet): Iterable<un
 }
 
 /** Writes how many nodes were read, and which; the node beside an exporter has no known id before it lists a range. */
-function writeScanNodes(set: SampleSet, result: RangesResult): void {
-  const { shard, scanned, failed, unreadable, skipped } = result;
+function writeScanNodes(set: SampleSet, shard: string, result: RangesResult): void {
+  const { scanned, failed, unreadable, skipped } = result;
   set.set(families.scanNodes, { state: 'scanned', shard }, scanned.length);
   set.set(families.scanNodes, { state: 'failed', shard }, failed.length + unreadable);
   set.set(families.scanNodes, { state: 'skipped', shard }, skipped);

@@ -4,8 +4,6 @@ import type { CollectorResult } from '../collector.ts';
 
 /** The ranges, as a scan of the nodes of this shard has found them. */
 export interface RangesResult extends CollectorResult {
-  /** Value of the label `shard`. */
-  readonly shard: string;
   /** The nodes that were read, by id. */
   readonly scanned: readonly ScannedNode[];
   /** The nodes that could not be read, by id. */

@@ -324,6 +324,7 @@ export interface PollGiven {
   readonly state?: State;
   readonly context?: Partial<CollectorPoll<Options, State>>;
   readonly clock?: Partial<Clock>;
+  readonly shard?: string;
 }
 
 export interface Polled {
@@ -358,7 +359,7 @@ export async function pollRanges(api: ClusterApi, given: PollGiven = {}): Promis
     ...given.context,
   };
   const result = await ranges.collect(api, context);
-  const steps = ranges.samples(result, sheet);
+  const steps = ranges.samples(result, sheet, given.shard ?? '0');
   if (steps !== undefined) await inSlices(steps[Symbol.iterator]());
   const { failure, tableIds } = result;
   const lines = renderFamilies(sheet)

@@ -131,7 +131,7 @@ describe('route local', () => {
     expect(empty.of('crdb_range_scan_node_success')).toEqual([]);
     const cluster = fakeCluster([{ nodeId: 7, ranges: new RequestError('network', 'refused') }]);
     const state = ranges.createState();
-    const early = await pollRanges(cluster.api, { ...LOCAL, state, context: { shard: 'local' } });
+    const early = await pollRanges(cluster.api, { ...LOCAL, state, shard: 'local' });
     expect(early.failure?.reason).toBe('network');
     expect(early.of('crdb_range_scan_node_success')).toEqual([]);
     expect(early.of('crdb_range_scan_nodes')).toContain('{state="failed",shard="local"} 1');

@@ -60,7 +60,7 @@ describe('shards', () => {
     })),
   );
   const pollShard = (index: number, count: number) =>
-    pollRanges(cluster.api, { context: { shards: { index, count }, shard: String(index) } });
+    pollRanges(cluster.api, { context: { shards: { index, count } }, shard: String(index) });
 
   test('read all nodes together, each its own', async () => {
     const polled = await Promise.all([0, 1, 2].map((index) => pollShard(index, 3)));
@@ -87,7 +87,7 @@ describe('shards', () => {
       };
       const { api } = fakeCluster(nodeIds.map((nodeId) => ({ nodeId, ranges: listOf(nodeId) })));
       const shards = states.map((state, index) =>
-        pollRanges(api, { state, context: { shards: { index, count: 2 }, shard: String(index) } }),
+        pollRanges(api, { state, context: { shards: { index, count: 2 } }, shard: String(index) }),
       );
       const polled = await Promise.all(shards);
       return polled.flatMap(({ of }) => of('crdb_range_lease_changes_total'));
