@@ -20,8 +20,8 @@ export function createRunbookRoutes(origin: () => PageOrigin, links: PageLinks):
     ...readdirSync(FOLDER).map((file) => [runbookOf(file), path.join(FOLDER, file)] as const),
     [WHERE, path.join(FOLDER, '..', `${WHERE}.md`)],
   ]);
-  const handle: Route['handle'] = async (request, response) => {
-    const name = runbookOf(lastStep(request)) || LIST;
+  const handle: Route['handle'] = async (response) => {
+    const name = runbookOf(lastStep(response.req)) || LIST;
     const file = pages.get(name);
     if (file === undefined) {
       sendText(response, 404, 'no such runbook; the list is at /runbooks/\n');

@@ -77,9 +77,9 @@ function createRoutes(source: StatusSource): readonly Route[] {
   const pages: readonly Route[] = [
     {
       path: '/',
-      handle(request, response) {
+      handle(response) {
         if (refusesRepeated(response, 'cluster')) return;
-        const cluster = readParameters(request).get('cluster') ?? undefined;
+        const cluster = readParameters(response.req).get('cluster') ?? undefined;
         const clusters = source.clusters();
         if (cluster !== undefined && !clusters.some(({ name }) => name === cluster)) {
           sendUnknownCluster(response, clusters);
@@ -93,7 +93,8 @@ function createRoutes(source: StatusSource): readonly Route[] {
     },
     {
       path: '/api/status',
-      handle({ method, headers }, response) {
+      handle(response) {
+        const { method, headers } = response.req;
         // Changes when a poll begins or ends, so that a page can check for changes often and cheaply.
         const etag = `W/"${readVersion(source)}"`;
         if (headers['if-none-match'] === etag) {
@@ -123,7 +124,8 @@ function createConfigRoute(
   return {
     path: '/config',
     // A page for browsers, JSON if requested, else YAML; secrets are `<secret>`.
-    handle({ headers: { accept = '' } }, response) {
+    handle(response) {
+      const { accept = '' } = response.req.headers;
       const config = describeConfig(source.config(), COLLECTORS);
       if (accept.includes('text/html')) {
         sendPage(response, Buffer.from(renderConfig(stringify(config), origin(), links)));
@@ -144,8 +146,8 @@ function createConfigRoute(
 function refuseForeignHosts(route: Route, externalUrl: string): Route {
   return {
     ...route,
-    handle(request, response) {
-      if (!isForeignHost(request, externalUrl)) return route.handle(request, response);
+    handle(response) {
+      if (!isForeignHost(response.req, externalUrl)) return route.handle(response);
       const text = `this exporter is not known under this name: use ${externalUrl} or change --web.external-url\n`;
       sendText(response, 403, text);
       return undefined;
@@ -181,7 +183,7 @@ function createAsset(name: string, type: string, parts: readonly Buffer[]) {
   const headers = { 'content-type': type, 'cache-control': 'max-age=31536000, immutable' };
   const route: Route = {
     path: `/${path}`,
-    handle: (_request, response) => send(response, [content], headers),
+    handle: (response) => send(response, [content], headers),
   };
   return { url: `${path}?${version}`, route };
 }

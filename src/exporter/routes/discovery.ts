@@ -26,10 +26,11 @@ const ZONE = '%';
 /** HTTP service discovery: the nodes of clusters, and the clusters themselves as targets of /probe. */
 export function createDiscoveryRoutes(clusters: () => readonly Observation[]): readonly Route[] {
   return [
-    { path: '/sd/nodes', handle: (_request, response) => sendNodes(clusters(), response) },
+    { path: '/sd/nodes', handle: (response) => sendNodes(clusters(), response) },
     {
       path: '/sd/clusters',
-      handle({ headers: { host = '' } }, response) {
+      handle(response) {
+        const { host = '' } = response.req.headers;
         if (HOST.test(host)) sendJson(response, toJson(listClusterTargets(clusters(), host)));
         else
           sendText(response, 400, 'the Host header must name this exporter, as exporter:10137\n');

@@ -12,7 +12,8 @@ export interface Route {
   readonly methods?: readonly string[];
   /** Requested by process monitors: open to all unless configured otherwise. */
   readonly isHealthCheck?: boolean;
-  readonly handle: (request: IncomingMessage, response: ServerResponse) => Promise<void> | void;
+  /** Answers the request of this response. */
+  readonly handle: (response: ServerResponse) => Promise<void> | void;
 }
 
 const PAGE_HEADERS: OutgoingHttpHeaders = {

@@ -39,21 +39,20 @@ export interface ReloadOutcome {
 export function createRoutes(sources: RouteSources): readonly Route[] {
   const { web, clusters } = sources;
   const limitScrapes = createConcurrencyLimit(web.max_requests);
-  const probe = createProbe(clusters, web.max_probes);
   return [
     {
       path: web.telemetry_path,
-      handle: (_request, response) => limitScrapes(response, () => sendMetrics(sources, response)),
+      handle: (response) => limitScrapes(response, () => sendMetrics(sources, response)),
     },
     {
       path: '/-/healthy',
       isHealthCheck: true,
-      handle: (_request, response) => sendText(response, 200, 'crdb-exporter is healthy\n'),
+      handle: (response) => sendText(response, 200, 'crdb-exporter is healthy\n'),
     },
     {
       path: '/-/ready',
       isHealthCheck: true,
-      handle(_request, response) {
+      handle(response) {
         if (sources.isReady()) sendText(response, 200, 'crdb-exporter is ready\n');
         else sendText(response, 503, 'first polls are still running\n');
       },
@@ -61,11 +60,11 @@ export function createRoutes(sources: RouteSources): readonly Route[] {
     {
       path: '/-/reload',
       methods: ['POST', 'PUT'],
-      handle: (_request, response) => handleReload(sources.reload, web.external_url, response),
+      handle: (response) => handleReload(sources.reload, web.external_url, response),
     },
     {
       path: '/probe',
-      handle: (_request, response) => probe(response),
+      handle: createProbe(clusters, web.max_probes),
     },
     ...createDiscoveryRoutes(clusters),
   ];

@@ -83,7 +83,7 @@ export function createApp(
   app.use(refuseMalformed);
   for (const { path, methods = ['GET', 'HEAD'], handle } of routes) {
     app.route(path).all(async (request, response) => {
-      if (methods.includes(request.method)) await handle(request, response);
+      if (methods.includes(request.method)) await handle(response);
       else sendText(response, 405, 'method not allowed\n', { allow: methods.join(', ') });
     });
   }

@@ -12,7 +12,7 @@ import { serveRoutes } from './serve-routes.ts';
 function limited(max: number): { readonly route: Route; readonly end: (() => void)[] } {
   const limit = createConcurrencyLimit(max);
   const end: (() => void)[] = [];
-  const handle: Route['handle'] = (_request, response) =>
+  const handle: Route['handle'] = (response) =>
     limit(response, async () => {
       await new Promise<void>((resolve) => end.push(resolve));
       sendText(response, 200, 'done\n');

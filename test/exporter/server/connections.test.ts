@@ -63,10 +63,10 @@ describe('more idle connections than may be open', () => {
 /** A server whose requests for / wait; `request` opens a connection for one. */
 async function serveWaiting() {
   const responses: ServerResponse[] = [];
-  const handle: Route['handle'] = (_request, response) => void responses.push(response);
+  const handle: Route['handle'] = (response) => void responses.push(response);
   const healthy: Route = {
     path: '/-/healthy',
-    handle: (_request, response) => sendText(response, 200, 'healthy\n'),
+    handle: (response) => sendText(response, 200, 'healthy\n'),
   };
   const path = await serveRoutes([{ path: '/', handle }, healthy]);
   const request = (target: string): net.Socket => {

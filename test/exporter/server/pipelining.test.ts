@@ -35,9 +35,10 @@ function controlled(): {
     route: {
       path: '/',
       methods: METHODS,
-      handle(request, response) {
-        begun.push(request.url ?? '');
-        pending.push(() => sendText(response, 200, `answer to ${request.url ?? ''}\n`));
+      handle(response) {
+        const { url = '' } = response.req;
+        begun.push(url);
+        pending.push(() => sendText(response, 200, `answer to ${url}\n`));
       },
     },
   };

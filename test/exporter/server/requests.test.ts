@@ -5,7 +5,7 @@ import { fetchPath } from '../routes/fetch-path.ts';
 import { serveRoutes } from './serve-routes.ts';
 
 const ROUTES: readonly Route[] = [
-  { path: '/', handle: (_request, response) => sendText(response, 200, 'done\n') },
+  { path: '/', handle: (response) => sendText(response, 200, 'done\n') },
   { path: '/post', methods: ['POST', 'PUT'], handle: () => undefined },
   {
     path: '/broken',
@@ -15,7 +15,7 @@ const ROUTES: readonly Route[] = [
   },
   {
     path: '/half',
-    handle(_request, response) {
+    handle(response) {
       response.writeHead(200, { 'content-length': 9 });
       response.write('half');
       throw new Error('secret');

@@ -23,7 +23,7 @@ function keepResponses(send: (response: ServerResponse) => void): {
   readonly route: Route;
 } {
   const responses: ServerResponse[] = [];
-  const handle: Route['handle'] = (_request, response) => {
+  const handle: Route['handle'] = (response) => {
     responses.push(response);
     send(response);
   };
