@@ -58,10 +58,11 @@ export function writeRules(
       const highest = severities[alert] ?? severity;
       const { waits: usual = {}, dashboard = '' } = findAlert(alert) ?? {};
       if (highest === 'off') return visit.REMOVE;
-      if (Object.keys(usual).length === 1) rule.setIn(['labels', 'severity'], highest);
-      // An alert with two severities keeps those up to the chosen one.
-      else if (GIVEN_SEVERITIES.indexOf(severity) > GIVEN_SEVERITIES.indexOf(highest))
-        return visit.REMOVE;
+      const hasTwo = Object.keys(usual).length === 2;
+      const isLower = GIVEN_SEVERITIES.indexOf(highest) < GIVEN_SEVERITIES.indexOf(severity);
+      // Of an alert with two severities only the warning can get a lower one, and none gets a higher one.
+      if (hasTwo && isLower && severity === 'critical') return visit.REMOVE;
+      if (!hasTwo || isLower) rule.setIn(['labels', 'severity'], highest);
       for (const [name, value] of Object.entries(labels)) rule.setIn(['labels', name], value);
       setWait(rule, waits[alert]);
       if (values['runbook_url'] === '') rule.deleteIn(['annotations', 'runbook_url']);

@@ -46,6 +46,7 @@ const EVERYTHING = {
       'severity.CrdbNodeUnavailable': 'critical',
       'severity.CrdbStoreDiskLow': 'warning',
       'severity.CrdbHotRange': 'off',
+      'severity.CrdbHeartbeatSlow': 'info',
       'for.CrdbNodeDead': '10m',
       dashboard_url: 'https://grafana.corp.internal',
       'label.team': 'database & storage',

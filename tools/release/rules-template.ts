@@ -105,20 +105,20 @@ function valueOf(name: string): string {
   return kind === 'regex' ? `{{ $set.${name} | toJson }}` : `{{ $set.${name} }}`;
 }
 
-/** An alert under the condition that its severity is wanted; of two severities each up to the given one. */
+/** An alert under the condition that its severity is wanted; of two severities those up to the given one, info in place of both. */
 function conditional(rule: string): string {
   const [, name = ''] = /- alert: (\w+)/.exec(rule) ?? [];
   if (name === '') return rule;
   const [, severity = ''] = /\{ severity: (\w+)/.exec(rule) ?? [];
   const isOnly = Object.keys(findAlert(name)?.waits ?? {}).length === 1;
   const given = `(get $set "severity.${name}" | default ${isOnly ? `"${severity}"` : '"critical"'})`;
-  const wanted = isOnly
-    ? `ne ${given} "off"`
-    : `has ${given} (list ${severity === 'critical' ? '' : `"${severity}" `}"critical")`;
+  const lowered = `eq ${given} "info" | ternary "info" "warning"`;
+  const isHigher = !isOnly && severity === 'critical';
+  const wanted = isHigher ? `eq ${given} "critical"` : `ne ${given} "off"`;
+  const label = isHigher ? severity : `{{ ${isOnly ? given : lowered} }}`;
   const body = rule.replace(
     /\{ severity: \w+, component: (\w+) \}/,
-    (_, component: string) =>
-      `{ severity: ${isOnly ? `{{ ${given} }}` : severity}, component: ${component}{{ $labels }} }`,
+    (_, component: string) => `{ severity: ${label}, component: ${component}{{ $labels }} }`,
   );
   const [own, next = ''] = body.split(/(?=^ {2}- name: )/m);
   return `{{- if ${wanted} }}\n${own}{{- end }}\n${next}`;

@@ -21,7 +21,7 @@ export function define(command: Command, context: CommandContext): void {
   addExamples(
     command,
     'rules --config.file=exporter.yml --output rules.yml',
-    'rules --set disk=0.25 --set severity.CrdbNodeDead=critical --set label.team=database',
+    'rules --set disk=0.25 --set severity.CrdbNodeUnavailable=critical --set label.team=database',
     "rules --set 'excluded_applications=pg_dump|nightly-.*'",
     'rules --dialect metricsql --output rules.yml',
   );
@@ -42,7 +42,7 @@ function describeSettings(): string {
   );
   return [
     ...rows,
-    '  severity.ALERT: off, info, warning or critical; of an alert with two severities the highest',
+    '  severity.ALERT: off, info, warning or critical; of an alert with two severities the highest it keeps',
     '  for.ALERT: how long an alert waits, for example 10m; of an alert with two severities both',
     '  label.NAME: a label of every alert',
   ].join('\n');
