@@ -41,15 +41,16 @@ export const CHANGES: readonly Fault[] = [
     },
   },
   {
-    fault: 'The cluster is removed from the configuration, and the pod replaced with it',
-    cluster: 'removed',
+    fault: 'The cluster is renamed in the configuration, and the pod replaced with it',
+    cluster: 'renamed',
     minutes: 46,
     instances: ['a', 'lateless', 'c'],
     fires: {},
     play(exposed) {
       exposed.exporterLives('lateless', 0, 0);
       exposed.exporterLives('a', 0, START).exporterLives('c', START - 1, 99);
-      exposed.change(/^crdb_/, { crdb_cluster: 'removed', instance: 'removed-c' }, () => undefined);
+      const successor = { crdb_cluster: 'renamed', instance: 'renamed-c' };
+      exposed.relabel(/^crdb_/, successor, { crdb_cluster: 'renamed-after' }, 0);
     },
   },
   {
