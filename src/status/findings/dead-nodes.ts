@@ -111,7 +111,7 @@ export class ReplicaTrends {
     { readonly least: number; readonly atMs: number; readonly fell: boolean }
   > = new Map();
 
-  /** Takes note of a scan; one without descriptors changes nothing. */
+  /** Takes note of a scan. A scan without descriptors changes nothing. */
   add({ summary }: RangesResult, atMs: number): void {
     const counts = summary?.cluster?.dependence?.downReplicas;
     if (counts === undefined) return;

@@ -34,29 +34,29 @@ export interface Figure extends Pick<Problem, 'about' | 'level'> {
 /** The figures that are over their limits: `Nodes 3 and 4: up to 97 % of all CPUs are used.` */
 export function findFigures(figures: readonly Figure[], evidence: Evidence): readonly Problem[] {
   return figures.flatMap(
-    ({ alert, key = alert, about, level, read, side, unit, text, next, ...of }) => {
+    ({ alert, key = alert, about, level, read, side, unit, text, next, ...limits }) => {
       const values = read(evidence);
-      const over = (name: ThresholdName | number) => {
+      const findOver = (name: ThresholdName | number) => {
         const limit = (typeof name === 'number' ? name : evidence.thresholds[name]) * (unit ?? 1);
         return { limit, values: values.filter(({ value }) => isOver(value, side, limit)) };
       };
-      const usual = over(of.limit);
-      if (usual.values.length === 0) return [];
-      const severe = of.critical === undefined ? undefined : over(of.critical);
-      const isCritical = severe !== undefined && severe.values.length > 0;
-      const worst = usual.values
+      const over = findOver(limits.limit);
+      if (over.values.length === 0) return [];
+      const overCritical = limits.critical === undefined ? undefined : findOver(limits.critical);
+      const isCritical = overCritical !== undefined && overCritical.values.length > 0;
+      const worst = over.values
         .map(({ value }) => value)
         .reduce((a, b) => (side === 'below' ? Math.min(a, b) : Math.max(a, b)));
-      const { limit } = isCritical ? severe : usual;
-      const { nodeIds, places } = describePlaces(usual.values);
-      const said = text(worst, evidence);
+      const { limit } = isCritical ? overCritical : over;
+      const { nodeIds, places } = describePlaces(over.values);
+      const sentence = text(worst, evidence);
       return [
         {
           key,
           about,
           alert,
           level: isCritical ? ('critical' as const) : level,
-          text: `${capitalize(places === '' ? said : `${places}: ${said}`)}.`,
+          text: `${capitalize(places === '' ? sentence : `${places}: ${sentence}`)}.`,
           next: typeof next === 'string' ? next : next(evidence),
           since:
             unit === undefined
@@ -74,7 +74,7 @@ function isOver(value: number, side: Figure['side'], limit: number): boolean {
   return side === 'above' ? value > limit : value >= limit;
 }
 
-/** A value of each node, of all or of those with fresh records. */
+/** A value of each node, or of each node with a fresh record. */
 export function ofNodes(
   which: 'nodes' | 'fresh',
   read: (node: ListedNode, evidence: Evidence) => number | undefined,

@@ -29,7 +29,7 @@ export function judge(evidence: Evidence, sinceMs: (key: string) => number): Clu
   const isReadWrongly = findings.some(({ alert }) => alert === 'CrdbScanDisagrees');
   const isSeen = isVisible(view) && !isReadWrongly;
   const state = problems.length > 0 ? 'problems' : isSeen ? 'healthy' : 'unknown';
-  // The worst come first; the cluster has their problem for as long as the oldest of them lasts, but since it was healthy.
+  // The most severe problems come first. The state began with the oldest of these, but not before the cluster was last healthy.
   const worst = problems.filter(({ level }) => level === problems[0]?.level);
   const began = worst.map((finding) => Date.parse(finding.since));
   const startMs = worst.length === 0 ? sinceMs(state) : Math.max(healthyMs, Math.min(...began));
@@ -77,7 +77,7 @@ function findProblems(evidence: Evidence): readonly Problem[] {
   };
   const polledMs = (collector: string) => Date.parse(sourceOf(collector)?.lastSuccessAt ?? '');
   const lastSeen = view.lastKnown === undefined ? '' : describeLastKnown(view.lastKnown, nowMs);
-  // Without the collectors that are affected: the exporter has logged these problems, with their causes.
+  // Causes and affected collectors are left out: they are for the log, which the exporter has written.
   const watched = evidence.watchProblems.map(
     ({ downApi, affects: _affects, cause: _cause, failures: _failures, text, ...problem }) => ({
       ...problem,
@@ -95,14 +95,14 @@ function findProblems(evidence: Evidence): readonly Problem[] {
         polledMs('ranges') > polledMs('nodes'),
       )
     : [];
-  // An API that is down explains them.
+  // An API that is down explains unread nodes.
   const unread = isBlind || scan === undefined ? [] : unreadNodes(scan, view.nodes?.list);
   const missing = missingReplicas(scan?.summary?.cluster, view.ranges?.scanCheck);
   const polledAt = sourceOf('sessions')?.lastSuccessAt;
   const wrongTime = findWrongTime(evidence);
   return [
     ...watched,
-    // It follows from two lists, and would never end without new ones.
+    // This problem follows from the lists of two collectors: where one of them does not run any more, it would never end.
     ...(hiddenSessions && sourceOf('sessions') && sourceOf('nodes') ? [hiddenSessions] : []),
     ...(view.nodes && view.ranges ? evidence.scanProblems : []),
     // Of one severity causes are listed before their effects: nodes that are down, then a partition, then slow nodes.
@@ -110,7 +110,7 @@ function findProblems(evidence: Evidence): readonly Problem[] {
       'nodes',
       view.nodes ? nodeProblems(view.nodes, dead, thresholds, readAges(evidence, wrongTime)) : [],
     ),
-    // Without a list of connections the counts of the nodes tell who reaches whom.
+    // Without a list of connections the counts in the records of nodes tell which nodes do not reach each other.
     ...from(isList(network) ? 'network' : 'nodes', ofConnections),
     ...from('nodes', [
       ...adviseDiskFirst(ofNodes),
