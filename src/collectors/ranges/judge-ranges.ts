@@ -122,7 +122,7 @@ function judgeReported(scan: CompleteScan, slot: number, judged: JudgedRanges): 
     isVerifiedBy(scan, slot);
   if (!isVerified) judged.unverified += 1;
   if (isQuiet) return;
-  if (verification.isSuspect(slot, confirmed.checked)) judged.unconfirmed += 1;
+  if (verification.isUnchecked(slot, confirmed.checked)) judged.unconfirmed += 1;
   let servesNothing = isStuck === true;
   const isUnavailable = ((problems[slot] ?? 0) & UNAVAILABLE) !== 0;
   let hasQuorum = !isUnavailable;
@@ -176,7 +176,7 @@ function isDisputed(
 function isVerifiedBy({ verification, confirmed, unknown }: CheckedScan, slot: number): boolean {
   return (
     verification.isVerified(slot) &&
-    !verification.isSuspect(slot, confirmed.checked) &&
+    !verification.isUnchecked(slot, confirmed.checked) &&
     !verification.lacksAnswer(slot) &&
     !unknown.has(slot)
   );

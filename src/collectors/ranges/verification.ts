@@ -388,8 +388,8 @@ export class Verification implements DescriptorReceiver {
     return nodeIds;
   }
 
-  /** Whether a replica reports that it serves nothing, and the range is not among those that were asked a second time. */
-  isSuspect(slot: number, checked: ReadonlySet<number>): boolean {
+  /** Whether a replica reports that it serves nothing, and not all such replicas of the range have answered when they were asked again. */
+  isUnchecked(slot: number, checked: ReadonlySet<number>): boolean {
     return this.#servesNothing(slot) && !checked.has(this.#known.map.columns.ids[slot] ?? 0);
   }
 }
