@@ -46,7 +46,7 @@ export function readCollector(poller: Poller): CollectorState {
     state: outcome.state,
     isPolling,
     hasData: poller.snapshot !== undefined,
-    // Too few nodes were read. Where queries fail, those of the poll before keep their rows.
+    // Of ranges, too few nodes were read. The collector sql keeps the rows of earlier polls where queries fail.
     isPartial:
       collector.scope === 'node' && poller.result?.failure !== undefined ? true : undefined,
     isOld: outcome.state === 'failing' && poller.result?.failure !== failure?.error,
@@ -88,10 +88,13 @@ export function pollProblems(
 }
 
 /**
- * Groups failing collectors by API, reason and rule. A poll that an open circuit breaker has blocked gets the cause that it had
- * before. Example: connections of nodes and sessions are refused, which is one cause. Then the poll of sessions is blocked,
- * and the cause still affects both. The silence of an API that is down is one cause, whichever of its deadlines ends first. So is
- * a fault that a poll meets at one URL after the other, and a session that is refused before the login is.
+ * Groups failing collectors by their cause: API, reason and rule. Some failures differ and have one cause:
+ *
+ * - A poll that an open circuit breaker has blocked has the cause that it had before. Example: connections of nodes and sessions are
+ *   refused. Then the poll of sessions is blocked, and the cause still affects both.
+ * - Timeouts of an API that is down are one silence, whichever deadline ends first.
+ * - A fault is the same at whichever URL a poll meets it.
+ * - A refused session has the cause of the login that is refused then.
  */
 function groupByCause(
   collectors: readonly CollectorState[],
@@ -111,9 +114,9 @@ function groupByCause(
     }
     const earlier = earlierOf(collector);
     const silence = `${api} is silent`;
-    // The first response ends it for one collector, and for each other one its next poll.
-    const isOfSilence = earlier?.key === silence && earlier.failures.includes(failure);
-    const isSilent = down.includes(api) || isOfSilence;
+    // A response ends the silence for the collector that got it. For each other collector it lasts until its next poll.
+    const isPartOfSilence = earlier?.key === silence && earlier.failures.includes(failure);
+    const isSilent = down.includes(api) || isPartOfSilence;
     if (failure.error.reason === 'timeout' && isSilent) return { ...collector, key: silence };
     const isSame = earlier !== undefined && isAtOtherUrl(earlier.failure, failure);
     return isSame ? { ...collector, key: earlier.key } : collector;
@@ -121,14 +124,14 @@ function groupByCause(
   const failing = collectors.flatMap(({ failure, ...collector }) =>
     failure === undefined ? [] : [{ ...collector, failure, key: keyOf(collector.api, failure) }],
   );
-  const met = failing.filter((collector) => !isBlocked(collector)).map(nameCause);
+  const tried = failing.filter((collector) => !isBlocked(collector)).map(nameCause);
   const explained = failing.map((collector) => {
     if (!isBlocked(collector)) return nameCause(collector);
-    const isOfApi = ({ api }: Pick<CollectorState, 'api'>): boolean => api === collector.api;
+    const isSameApi = ({ api }: Pick<CollectorState, 'api'>): boolean => api === collector.api;
     const known =
       earlierOf(collector) ??
-      met.find(isOfApi) ??
-      collectors.filter(isOfApi).map(earlierOf).find(Boolean);
+      tried.find(isSameApi) ??
+      collectors.filter(isSameApi).map(earlierOf).find(Boolean);
     if (known === undefined) return collector;
     return nameCause({ ...collector, failure: known.failure, key: known.key });
   });
@@ -193,7 +196,7 @@ function describeFailure(failing: CauseGroup, cluster: string, isApiDown: boolea
   const remedy =
     isApiDown && cause.error.exceededPoll ? 'check the nodes for overload' : cause.remedy;
   const advice = `${formatAdvice(remedy, cluster)}${describeNextLogin(cause.error.request)}`;
-  // The advice for a login that hangs says it.
+  // The advice for a login that hangs already names system ranges without a quorum.
   const isExplained = advice.includes('no quorum');
   const uncounted = failing.filter(({ isPartial }) => isPartial).map(({ name }) => name);
   const isPartial = uncounted.length > 0;
