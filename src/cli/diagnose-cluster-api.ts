@@ -143,9 +143,9 @@ async function addThrottling(
 /** Adds which metrics the nodes do not send: an older release never did, and a newer one may have moved them. */
 function addUnsentKeys(list: Checklist, { unsentKeys }: NodesResult): void {
   if (unsentKeys === undefined) return;
-  const { own } = unsentKeys;
-  if (own.length === 0) return list.add('metrics of nodes', ok('all that are read are sent'));
-  const detail = `${formatCounted(own.length, 'metric')} of those that are read ${plural(own.length, 'is', 'are')} not sent: ${formatList(own)}`;
+  const { familyKeys: keys } = unsentKeys;
+  if (keys.length === 0) return list.add('metrics of nodes', ok('all that are read are sent'));
+  const detail = `${formatCounted(keys.length, 'metric')} of those that are read ${plural(keys.length, 'is', 'are')} not sent: ${formatList(keys)}`;
   const advice =
     'what is read from them is not known: docs/metrics.md names the families; releases differ, so watch them in /_status/vars if you need them';
   list.add('metrics of nodes', { verdict: 'skipped', detail, advice });

@@ -3,7 +3,7 @@ import { JOB_KEYS } from './job-status.ts';
 import { CERTIFICATE_PREFIX, LICENSE_KEYS, NODE_METRICS, STORE_METRICS } from './node-families.ts';
 import { CPU_KEYS, type ListedNode } from './node-record.ts';
 
-// Which of the metrics that are read the nodes send: newer servers move some out of the records, without an error.
+// Which of the metrics that the exporter reads are sent by nodes: newer servers move some out of the records, without an error.
 
 /** A metric that is read, under one of several names, or all that begin with a prefix. */
 interface WantedKey {
@@ -23,7 +23,7 @@ const OTHER_NAMES: readonly (readonly string[])[] = [
 ];
 
 /** What the families of nodes and stores are read from. */
-const OWN_KEYS: readonly WantedKey[] = [
+const FAMILY_KEYS: readonly WantedKey[] = [
   ...new Set([
     ...[...NODE_METRICS, ...STORE_METRICS].map(({ key }) => key),
     ...Object.values(CPU_KEYS),
@@ -40,9 +40,9 @@ const OWN_KEYS: readonly WantedKey[] = [
 /** The metrics that are read and that no node with a fresh record sends. */
 export interface UnsentKeys {
   /** The keys of the families, in the order in which they are declared. */
-  readonly own: readonly string[];
+  readonly familyKeys: readonly string[];
   /** The keys and prefixes of `collectors.nodes.metrics`, as the user wrote them. */
-  readonly listed: readonly string[];
+  readonly selectedKeys: readonly string[];
 }
 
 /** Whether any node with a fresh record, or one of its stores, sends a metric; undefined while no record is fresh. */
@@ -58,13 +58,13 @@ export function findUnsent(
 ): UnsentKeys | undefined {
   const fresh = all.filter(({ isFresh }) => isFresh);
   if (fresh.length === 0) return undefined;
-  const listed: readonly WantedKey[] = [
+  const selectedKeys: readonly WantedKey[] = [
     ...selected.keys.map((key) => ({ name: key, keys: [key] })),
     ...selected.prefixes.map((prefix) => ({ name: `${prefix}*`, keys: [], prefix })),
   ];
   const unsentOf = (wanted: readonly WantedKey[]): readonly string[] =>
     wanted.filter((key) => !sends(fresh, key)).map(({ name }) => name);
-  return { own: unsentOf(OWN_KEYS), listed: [...new Set(unsentOf(listed))] };
+  return { familyKeys: unsentOf(FAMILY_KEYS), selectedKeys: [...new Set(unsentOf(selectedKeys))] };
 }
 
 function sends(nodes: readonly ListedNode[], { keys, prefix }: WantedKey): boolean {
@@ -85,8 +85,8 @@ export class SentKeys {
    */
   findMissing(unsent: UnsentKeys | undefined): readonly string[] | undefined {
     if (unsent === undefined) return undefined;
-    for (const { name } of OWN_KEYS) if (!unsent.own.includes(name)) this.#sent.add(name);
-    const vanished = unsent.own.filter((name) => this.#sent.has(name));
-    return [...new Set([...vanished, ...unsent.listed])];
+    for (const { name } of FAMILY_KEYS) if (!unsent.familyKeys.includes(name)) this.#sent.add(name);
+    const vanished = unsent.familyKeys.filter((name) => this.#sent.has(name));
+    return [...new Set([...vanished, ...unsent.selectedKeys])];
   }
 }
