@@ -81,29 +81,29 @@ const families = {
   }),
 };
 
-const ofNode = gaugeOf(NODE)<ListedNode>;
+const nodeGauge = gaugeOf(NODE)<ListedNode>;
 
 /** Gauges with one value for each node, whatever the age of its record. */
 const NODE_GAUGES = [
-  ofNode(({ startedSeconds }) => startedSeconds || undefined, {
+  nodeGauge(({ startedSeconds }) => startedSeconds || undefined, {
     name: 'crdb_node_started_timestamp_seconds',
     help: 'Start of the node process, Unix time in seconds.',
     field: 'started_at',
   }),
-  ofNode(({ updatedSeconds }) => updatedSeconds || undefined, {
+  nodeGauge(({ updatedSeconds }) => updatedSeconds || undefined, {
     name: 'crdb_node_updated_timestamp_seconds',
     help: 'Time of the last node record, Unix time in seconds.',
     field: 'updated_at',
     notes:
       'A healthy node writes its record every 10 s. All other metrics of nodes and stores are as old as the record.',
   }),
-  ofNode(({ recordAgeSeconds }) => recordAgeSeconds, {
+  nodeGauge(({ recordAgeSeconds }) => recordAgeSeconds, {
     name: 'crdb_node_record_age_seconds',
     help: 'Age of the last node record in seconds, by the clock of the server that answered.',
     field: 'updated_at and the header Date of the response',
     notes: 'The clock of the exporter has no influence. Absent when the response has no Date.',
   }),
-  ofNode(({ cpus }) => cpus, {
+  nodeGauge(({ cpus }) => cpus, {
     name: 'crdb_node_cpus',
     help: 'CPUs available to the node.',
     field:
@@ -111,7 +111,7 @@ const NODE_GAUGES = [
     notes:
       'The first two respect the limit of a container, if the server sends them; num_cpus, their upper bound, does not. Absent when unknown.',
   }),
-  ofNode(({ memoryBytes }) => memoryBytes, {
+  nodeGauge(({ memoryBytes }) => memoryBytes, {
     name: 'crdb_node_memory_bytes',
     help: 'Memory available to the node in bytes.',
     field: 'total_system_memory',

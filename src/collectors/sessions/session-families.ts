@@ -10,41 +10,41 @@ import {
 
 const NODE = { labels: ['node_id'] } as const;
 
-const ofNode = gaugeOf(NODE)<NodeTally>;
+const nodeGauge = gaugeOf(NODE)<NodeTally>;
 
 const AT_POLL = 'The age at the time of the poll.';
 
 /** One series for each node with sessions. */
 export const NODE_FAMILIES = [
-  ofNode(({ allocBytes }) => allocBytes, {
+  nodeGauge(({ allocBytes }) => allocBytes, {
     name: 'crdb_session_alloc_bytes',
     help: 'Memory that the open sessions of the node hold in bytes.',
     field: 'alloc_bytes',
   }),
-  ofNode(({ maxAllocBytes }) => maxAllocBytes, {
+  nodeGauge(({ maxAllocBytes }) => maxAllocBytes, {
     name: 'crdb_session_max_alloc_bytes',
     help: 'Sum of the peak memory of each open session of the node in bytes.',
     field: 'max_alloc_bytes',
     notes: 'The sessions need not have had their peaks at the same time.',
   }),
-  ofNode(({ largestAllocBytes }) => largestAllocBytes, {
+  nodeGauge(({ largestAllocBytes }) => largestAllocBytes, {
     name: 'crdb_session_largest_alloc_bytes',
     help: 'Memory of the open session that holds most on the node, in bytes.',
     field: 'alloc_bytes',
   }),
-  ofNode(({ oldestTransactionSeconds }) => oldestTransactionSeconds, {
+  nodeGauge(({ oldestTransactionSeconds }) => oldestTransactionSeconds, {
     name: 'crdb_oldest_transaction_age_seconds',
     help: 'Age of the oldest open transaction of the node in seconds; 0 without one.',
     field: 'active_txn',
     notes: AT_POLL,
   }),
-  ofNode(({ oldestQuerySeconds }) => oldestQuerySeconds, {
+  nodeGauge(({ oldestQuerySeconds }) => oldestQuerySeconds, {
     name: 'crdb_oldest_query_age_seconds',
     help: 'Age of the oldest running query of the node in seconds; 0 without one.',
     field: 'active_queries',
     notes: AT_POLL,
   }),
-  ofNode(({ clientHosts }) => clientHosts, {
+  nodeGauge(({ clientHosts }) => clientHosts, {
     name: 'crdb_session_client_addresses',
     help: 'Distinct client hosts of the open sessions of the node.',
     field: 'client_address',
@@ -123,43 +123,43 @@ export const NODE_KINDS: readonly (readonly [Family, string, readonly (keyof Ses
   [families.openTransactions, 'kind', TRANSACTION_KINDS],
 ];
 
-const ofPair = gaugeOf({ ...PAIR, notes: LISTED })<SessionTally>;
+const pairGauge = gaugeOf({ ...PAIR, notes: LISTED })<SessionTally>;
 
 /** One series for each listed pair of application and user. */
 export const APPLICATION_FAMILIES = [
-  ofPair(({ allocBytes }) => allocBytes, {
+  pairGauge(({ allocBytes }) => allocBytes, {
     name: 'crdb_application_session_alloc_bytes',
     help: 'Memory that the open sessions of an application and user hold in bytes.',
     field: 'alloc_bytes',
   }),
-  ofPair(({ preparing, executing, other }) => preparing + executing + other, {
+  pairGauge(({ preparing, executing, other }) => preparing + executing + other, {
     name: 'crdb_application_active_queries',
     help: 'Running queries of an application and user.',
     field: 'active_queries',
   }),
-  ofPair(({ explicit, implicit }) => explicit + implicit, {
+  pairGauge(({ explicit, implicit }) => explicit + implicit, {
     name: 'crdb_application_open_transactions',
     help: 'Open transactions of an application and user.',
     field: 'active_txn',
   }),
-  ofPair(({ retries }) => retries, {
+  pairGauge(({ retries }) => retries, {
     name: 'crdb_application_open_transaction_retries',
     help: 'Retries of the open transactions of an application and user, by client or server.',
     field: 'num_retries and num_auto_retries of active_txn',
   }),
-  ofPair(({ oldestTransactionSeconds }) => oldestTransactionSeconds, {
+  pairGauge(({ oldestTransactionSeconds }) => oldestTransactionSeconds, {
     name: 'crdb_application_oldest_transaction_age_seconds',
     help: 'Age of the oldest open transaction of an application and user in seconds; 0 without one.',
     field: 'active_txn',
     notes: AT_POLL,
   }),
-  ofPair(({ oldestIdleTransactionSeconds }) => oldestIdleTransactionSeconds, {
+  pairGauge(({ oldestIdleTransactionSeconds }) => oldestIdleTransactionSeconds, {
     name: 'crdb_application_oldest_idle_transaction_age_seconds',
     help: 'Age in seconds of the oldest open transaction without a running query, by application and user.',
     field: 'active_txn',
     notes: `0 when there is none. ${AT_POLL}`,
   }),
-  ofPair(({ oldestQuerySeconds }) => oldestQuerySeconds, {
+  pairGauge(({ oldestQuerySeconds }) => oldestQuerySeconds, {
     name: 'crdb_application_oldest_query_age_seconds',
     help: 'Age of the oldest running query of an application and user in seconds; 0 without one.',
     field: 'active_queries',

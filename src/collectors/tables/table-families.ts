@@ -40,13 +40,13 @@ export const families = {
   }),
 };
 
-const ofShown = gaugeOf({ ...TABLE, notes: SHOWN })<TableFigures>;
-const ofListed = gaugeOf({ ...TABLE, notes: LISTED })<TableFigures>;
-const ofZone = gaugeOf({
+const shownTableGauge = gaugeOf({ ...TABLE, notes: SHOWN })<TableFigures>;
+const listedTableGauge = gaugeOf({ ...TABLE, notes: LISTED })<TableFigures>;
+const zoneGauge = gaugeOf({
   ...TABLE,
   notes: `${LISTED} As stored at the level in crdb_table_info (table, else database, else cluster). Absent where it is inherited from above.`,
 })<TableFigures>;
-const ofSizes = gaugeOf({
+const sizeGauge = gaugeOf({
   ...TABLE,
   request: METADATA,
   // Names that become equal as labels share a series.
@@ -56,77 +56,77 @@ const ofSizes = gaugeOf({
 
 /** The figures of a table: some of listed tables only, the sizes of discovered ones. */
 export const TABLE_GAUGES = [
-  ofShown(({ ranges }) => ranges, {
+  shownTableGauge(({ ranges }) => ranges, {
     name: 'crdb_table_ranges',
     help: 'Ranges of the table.',
     field: 'range_count',
   }),
-  ofShown(({ columns }) => columns, {
+  shownTableGauge(({ columns }) => columns, {
     name: 'crdb_table_columns',
     help: 'Columns of the table.',
     field: 'columns; column_count',
   }),
-  ofShown(({ indexes }) => indexes, {
+  shownTableGauge(({ indexes }) => indexes, {
     name: 'crdb_table_indexes',
     help: 'Indexes of the table.',
     field: 'indexes; index_count',
   }),
-  ofListed(({ schemaHash }) => schemaHash, {
+  listedTableGauge(({ schemaHash }) => schemaHash, {
     name: 'crdb_table_schema_hash',
     help: 'CRC-32 of the CREATE statement of the table; changes with the schema.',
     unit: 'number',
     field: 'create_table_statement',
     notes: 'Only changes have a meaning, not the value.',
   }),
-  ofListed(({ statisticsSeconds }) => statisticsSeconds, {
+  listedTableGauge(({ statisticsSeconds }) => statisticsSeconds, {
     name: 'crdb_table_statistics_updated_timestamp_seconds',
     help: "When the optimizer's statistics of the table were made, Unix time in seconds.",
     field: 'stats_last_created_at',
     notes: `${LISTED} Absent where the server does not send it, or has none.`,
   }),
-  ofZone(({ zone }) => zone?.num_replicas, {
+  zoneGauge(({ zone }) => zone?.num_replicas, {
     name: 'crdb_table_zone_replicas',
     help: 'Replicas configured for each range of the table.',
     field: 'zone_config.num_replicas',
   }),
-  ofZone(({ zone }) => zone?.num_voters, {
+  zoneGauge(({ zone }) => zone?.num_voters, {
     name: 'crdb_table_zone_voters',
     help: 'Voting replicas configured for each range of the table.',
     field: 'zone_config.num_voters',
   }),
-  ofZone(({ zone }) => zone?.range_min_bytes, {
+  zoneGauge(({ zone }) => zone?.range_min_bytes, {
     name: 'crdb_table_zone_range_min_bytes',
     help: 'Size below which ranges of the table are merged, in bytes.',
     field: 'zone_config.range_min_bytes',
   }),
-  ofZone(({ zone }) => zone?.range_max_bytes, {
+  zoneGauge(({ zone }) => zone?.range_max_bytes, {
     name: 'crdb_table_zone_range_max_bytes',
     help: 'Size above which ranges of the table are split, in bytes.',
     field: 'zone_config.range_max_bytes',
   }),
-  ofZone(({ zone }) => zone?.gc.ttl_seconds, {
+  zoneGauge(({ zone }) => zone?.gc.ttl_seconds, {
     name: 'crdb_table_zone_gc_ttl_seconds',
     help: 'Time that old row versions of the table are kept, in seconds.',
     field: 'zone_config.gc.ttl_seconds',
   }),
-  ofSizes(({ sizeBytes }) => sizeBytes, {
+  sizeGauge(({ sizeBytes }) => sizeBytes, {
     name: 'crdb_table_size_bytes',
     help: 'Size of the table on disk over all its replicas, in bytes.',
     field: 'replication_size_bytes',
   }),
-  ofSizes(({ dataBytes }) => dataBytes, {
+  sizeGauge(({ dataBytes }) => dataBytes, {
     name: 'crdb_table_data_bytes',
     help: 'Data of the table, deleted and overwritten rows included, in bytes.',
     field: 'total_data_bytes',
   }),
-  ofSizes(({ liveDataBytes }) => liveDataBytes, {
+  sizeGauge(({ liveDataBytes }) => liveDataBytes, {
     name: 'crdb_table_live_data_bytes',
     help: 'Live data of the table in bytes; the rest of its data waits for garbage collection.',
     field: 'total_live_data_bytes',
   }),
 ];
 
-const ofDatabase = gaugeOf({
+const databaseGauge = gaugeOf({
   labels: ['database'],
   request: METADATA,
   merge: 'sum',
@@ -135,13 +135,13 @@ const ofDatabase = gaugeOf({
 })<DatabaseSums>;
 
 export const DATABASE_GAUGES = [
-  ofDatabase(({ sizeBytes }) => sizeBytes, {
+  databaseGauge(({ sizeBytes }) => sizeBytes, {
     name: 'crdb_database_size_bytes',
     help: 'Size of the tables of the database on disk over all their replicas, in bytes.',
     field: 'replication_size_bytes',
     notes: 'Absent while the size of one of them is not known.',
   }),
-  ofDatabase(({ tables }) => tables, {
+  databaseGauge(({ tables }) => tables, {
     name: 'crdb_tables',
     help: 'Tables of the database that the user may see.',
     field: 'db_name',
