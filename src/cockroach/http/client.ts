@@ -102,7 +102,7 @@ export class HttpClient implements AsyncDisposable {
   }
 
   /** How long failures keep every request from all URLs, ms; 0 if a request may be sent. */
-  blockedMs(): number {
+  failedMs(): number {
     return this.#health.failedMs();
   }
 

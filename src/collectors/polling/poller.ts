@@ -30,7 +30,7 @@ export interface PollerOptions {
   readonly shard: string;
   /** The collector's own options, such as `page_limit`; `settings` has what every collector has, such as `interval`. */
   readonly options: unknown;
-  readonly http: Pick<HttpClient, 'blockedMs'>;
+  readonly http: Pick<HttpClient, 'failedMs'>;
   /** Begins a poll of the collector, which ends at its timeout or when the signal aborts. */
   readonly run: (stop: AbortSignal, state: KeptState<unknown>) => RunningPoll<CollectorResult>;
   /** The collector's work between two polls. */
@@ -282,8 +282,8 @@ export class Poller {
     this.#schedule.start();
     this.#isLoginNew = false;
     const [startMs, startedMs] = [clock.monotonicMs(), clock.runningMs()];
-    const blockedMs = http.blockedMs();
-    if (blockedMs > 0) return this.#skip(blockedMs);
+    const failedMs = http.failedMs();
+    if (failedMs > 0) return this.#skip(failedMs);
     const { stats, result } = this.#options.run(stop, this.#state);
     const elapsedMs = (): number => clock.runningMs() - startedMs;
     const failure = await this.#collect(stats, result, () => startMs + elapsedMs());
@@ -355,9 +355,9 @@ export class Poller {
     }
   }
 
-  #skip(blockedMs: number): void {
-    this.#schedule.retryIn(blockedMs);
-    const message = `all URLs fail; poll skipped, next attempt in ${Math.ceil(blockedMs / 1000)} s`;
+  #skip(failedMs: number): void {
+    this.#schedule.retryIn(failedMs);
+    const message = `all URLs fail; poll skipped, next attempt in ${Math.ceil(failedMs / 1000)} s`;
     this.#options.metrics.pollSkipped(this.#labels, 'breaker_open');
     this.#conclude({ error: new RequestError('breaker_open', message) }, this.outcome.last);
   }

@@ -32,7 +32,7 @@ describe('one URL', () => {
     await using client = connect([server.url]);
     for (let poll = 0; poll < 2; poll += 1) expect(await ask(client)).toBe(FINE);
     expect(server.requests).toHaveLength(6);
-    expect(client.http.blockedMs()).toBe(0);
+    expect(client.http.failedMs()).toBe(0);
   });
 
   test('that refuses connections is left alone, and says until when and why', async () => {
@@ -42,11 +42,11 @@ describe('one URL', () => {
     expect(client.http.upstreams()).toEqual([
       { name, state: 'closed', lastFailure: undefined, isTried: false },
     ]);
-    expect([client.http.blockedMs(), client.http.pausedMs()]).toEqual([0, 0]);
+    expect([client.http.failedMs(), client.http.pausedMs()]).toEqual([0, 0]);
     const lastFailure: unknown = await ask(client).catch((error: unknown) => error);
     expect(lastFailure).toMatchObject({ reason: 'network' });
     expect(client.http.upstreams()).toEqual([{ name, state: 'open', lastFailure, isTried: true }]);
-    expect(client.http.blockedMs()).toBe(1_001);
+    expect(client.http.failedMs()).toBe(1_001);
     await expect(ask(client, { endpoint: 'users', path: '/users/' })).rejects.toMatchObject({
       reason: 'breaker_open',
       retryInMs: 1_001,
@@ -94,7 +94,7 @@ describe('several URLs', () => {
       expect(await ask(client, request)).toBe(FINE);
     expect(states(client)).toEqual(['open', 'closed']);
     expect(client.finished.map(({ code }) => code)).toEqual(['error', 200, 200, 200]);
-    expect(client.http.blockedMs()).toBe(0);
+    expect(client.http.failedMs()).toBe(0);
   });
 });
 

@@ -27,7 +27,7 @@ describe.concurrent('an endpoint that fails', () => {
       expect(await ask(client, NODES)).toBe('{"fine":true}');
       expect(await ask(client, RANGES)).toBe('{"fine":true}');
       expect(states(client)).toEqual(['closed']);
-      expect(client.http.blockedMs()).toBe(0);
+      expect(client.http.failedMs()).toBe(0);
       // One trial, that says what is really wrong, and no repeat.
       now = 1_000;
       await expect(ask(client, SESSIONS)).rejects.not.toMatchObject({ reason: 'breaker_open' });

@@ -199,7 +199,7 @@ describe('Retry-After of one of several URLs', () => {
     await expect(ask(client, SICK_ENDPOINT)).rejects.toMatchObject({ status: 429 });
     expect(client.http.pausedMs()).toBe(30_000);
     // A poll fails for the pause, and is not skipped as if the URLs were down.
-    expect(client.http.blockedMs()).toBe(0);
+    expect(client.http.failedMs()).toBe(0);
     await expect(ask(client)).rejects.toMatchObject({ reason: 'http', status: 429 });
     expect([first.requests.length, second.requests.length]).toEqual([1, 1]);
   });

@@ -120,7 +120,7 @@ export function preparePoller(
       settings: merged,
       shard: '0',
       options,
-      http: { blockedMs: () => http.blocked },
+      http: { failedMs: () => http.blocked },
       run: (stop, state) => runCollector(collector, API, { config, clock: clocks, stop, state }),
       work: (stop, state) =>
         workBetweenPolls(collector, API, { config, clock: clocks, stop, state }),
