@@ -33,12 +33,15 @@ export function toFindings(
     .toSorted(bySeverity);
 }
 
-/** The worst first; of one severity those of the cluster before those of the exporter, which may be their effect. */
+/** They come last of their severity: jobs can wait for what requests cannot, and problems of the exporter may be effects of others. */
+const LAST: readonly string[] = ['jobs', 'exporter'] satisfies readonly Finding['about'][];
+
+/** The worst first; of one severity those of nodes, ranges, sessions and the assistant in their order. */
 export function bySeverity(
   a: Pick<Finding, 'level' | 'about'>,
   b: Pick<Finding, 'level' | 'about'>,
 ): number {
-  const byAbout = Number(a.about === 'exporter') - Number(b.about === 'exporter');
+  const byAbout = LAST.indexOf(a.about) - LAST.indexOf(b.about);
   return SEVERITIES.indexOf(a.level) - SEVERITIES.indexOf(b.level) || byAbout;
 }
 

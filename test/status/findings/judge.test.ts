@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { CloudResult } from '../../../src/collectors/cloud/collector.ts';
 import type { Observation } from '../../../src/exporter/observation.ts';
 import { judge } from '../../../src/status/findings/judge.ts';
+import { bySeverity } from '../../../src/status/findings/problem.ts';
 import { scannedNode } from '../../collectors/ranges/cluster.ts';
 import {
   node,
@@ -192,6 +193,23 @@ describe('of one severity the cause is listed first', () => {
       'CrdbLatencyHigh',
     ]);
   });
+});
+
+test('of one severity jobs come after what requests need, and the exporter comes last', () => {
+  const found = (['exporter', 'jobs', 'nodes', 'ranges'] as const).map((about) => ({
+    level: 'critical' as const,
+    about,
+  }));
+  const order = [...found, { level: 'warning' as const, about: 'nodes' as const }].toSorted(
+    bySeverity,
+  );
+  expect(order.map(({ level, about }) => `${level} ${about}`)).toEqual([
+    'critical nodes',
+    'critical ranges',
+    'critical jobs',
+    'critical exporter',
+    'warning nodes',
+  ]);
 });
 
 test('sessions of a node that counts as live are a sign that it is down, also where the list of nodes is later', async () => {
