@@ -101,7 +101,12 @@ export function storeKeys({ keys, prefixes }: SelectedKeys): SelectedKeys {
 /** Writes the samples of the metrics of a node and its stores, for nodes with a fresh record. */
 export function writeMeasurements(set: SampleSet, node: NodeRecord, selected: SelectedKeys): void {
   const labels = { node_id: String(node.id) };
-  const { metrics, stores } = node;
+  const { stores } = node;
+  // A node writes its first record 10 s before it measures its process: memory, CPU and file descriptors are 0 in it.
+  const metrics =
+    node.metrics.get('sys.rss') === 0
+      ? new Map([...node.metrics].filter(([key]) => !key.startsWith('sys.')))
+      : node.metrics;
   writeKeyed(set, NODE_METRICS, labels, metrics);
   set.set(families.licenseExpiry, labels, node.licenseExpirySeconds);
   const license = metrics.get(LICENSE_KEY);
@@ -114,7 +119,7 @@ export function writeMeasurements(set: SampleSet, node: NodeRecord, selected: Se
     if (isSelected(selected, key)) set.set(families.nodeMetric, { ...labels, key }, value);
   }
   for (const [storeId, values] of stores) {
-    // A node that starts writes its first record 10 s before it measures its stores: all their figures are 0 in it.
+    // Nor does it measure its stores before: all their figures are 0 in that record.
     if (values.get('capacity') === 0) continue;
     const storeLabels = { ...labels, store_id: storeId };
     writeKeyed(set, STORE_METRICS, storeLabels, values);

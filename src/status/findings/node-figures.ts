@@ -41,8 +41,11 @@ function readFigures(node: ListedNode, sources: FigureSources): NodeFigures {
   // Without a current list nobody knows who reaches whom.
   const network = sources.network === 'unread' ? undefined : sources.network;
   const { id, metrics, memoryBytes } = node;
-  const cpuRatio = metrics.get('sys.cpu.combined.percent-normalized');
-  const memoryRatio = ratio(metrics.get('sys.rss'), memoryBytes);
+  const residentBytes = metrics.get('sys.rss');
+  // In the first record after a start nothing of the process is measured.
+  const isMeasured = residentBytes !== 0;
+  const cpuRatio = isMeasured ? metrics.get('sys.cpu.combined.percent-normalized') : undefined;
+  const memoryRatio = isMeasured ? ratio(residentBytes, memoryBytes) : undefined;
   const freeRatio = leastFree(node);
   const peers = network?.peers.get(id);
   const figures = {

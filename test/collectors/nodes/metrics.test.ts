@@ -184,7 +184,17 @@ describe('metrics of a node', () => {
     ]);
   });
 
-  // A node writes its first record when it starts, and measures its stores 10 s later for the first time.
+  // A node writes its first record when it starts, and measures its process and its stores 10 s later for the first time.
+  test('a process that the node has not measured yet has no series', async () => {
+    const zeros = { 'sys.rss': 0, 'sys.fd.softlimit': 0, 'sql.conns': 0 };
+    const { lines, of } = await pollNodes([recordOf(1, { metrics: zeros })], {
+      metrics: ['sys.*'],
+    });
+    expect(lines.filter((line) => /resident|descriptor|node_metric/.test(line))).toEqual([]);
+    expect(of('crdb_node_sql_connections')).toEqual(['{node_id="1"} 0']);
+    expect(of('crdb_exporter_node_keys_missing')).toEqual(['0']);
+  });
+
   test('a store that the node has not measured yet has no series', async () => {
     const zeros = { capacity: 0, 'capacity.available': 0, 'ranges.unavailable': 0 };
     const measured = { capacity: 9, 'capacity.available': 0, 'ranges.unavailable': 0 };

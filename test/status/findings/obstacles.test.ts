@@ -54,3 +54,15 @@ test('a figure over the limit of an alert is marked', async () => {
   expect(found).toMatchObject({ memoryRatio: 0.9, overLimit: ['memory'] });
   expect(found?.cpuRatio).toBeUndefined();
 });
+
+test('in the first record of a node, which has no measurements of the process, neither CPU nor memory are known', async () => {
+  const zeros = ['sys.rss', 'sys.cpu.combined.percent-normalized'].map((key) => [key, 0] as const);
+  const started = node(1, { metrics: new Map(zeros), memoryBytes: 10 });
+  const cluster = polledCluster({
+    pollers: await pollersOf({ [nodes.name]: 'ok' }),
+    isUp: true,
+    results: { nodes: nodesResult(started) },
+  });
+  const { nodes: shown } = judge(observeAt(Date.parse(AT), cluster), () => 0);
+  expect(shown?.list[0]).toMatchObject({ cpuRatio: undefined, memoryRatio: undefined });
+});
