@@ -71,10 +71,15 @@ export class ApiLogin {
   #droppedAtMs = -Infinity;
   /** The endpoints that refuse new tokens: when the login for the last of these began, running ms, and how many were refused in a row. */
   readonly #refusing = new Map<Endpoint, { readonly atMs: number; readonly refusals: number }>();
-  readonly #responses = new CachedResponses();
+  #responses = new CachedResponses();
 
   constructor(options: ApiLoginOptions) {
     this.#options = options;
+  }
+
+  /** Continues a login at the same URLs before a reload: what a cache has kept since then is noticed. */
+  follow(previous: ApiLogin): void {
+    this.#responses = previous.#responses;
   }
 
   /** Sets the function that is called when requests that failed for want of a login may succeed: after one, and by `retry`. */

@@ -102,10 +102,12 @@ export class Cluster implements Observation {
     this.clients = clients;
     this.pollers = this.#createPollers(previous?.pollers ?? []);
     clients.cluster?.session.onUsable(() => this.#retryRefused());
-    const listings = clients.cluster?.api.listings;
-    const before = previous?.clients.cluster?.api.listings;
-    if (before !== undefined) listings?.follow(before);
-    listings?.onReplaced((names) => {
+    const before = previous?.clients.cluster;
+    if (before !== undefined) {
+      clients.cluster?.session.follow(before.session);
+      clients.cluster?.api.listings.follow(before.api.listings);
+    }
+    clients.cluster?.api.listings.onReplaced((names) => {
       context.log.warn(names, 'cluster replaced, or all its nodes restarted');
       this.#identity = Symbol(config.name);
       for (const poller of this.pollers) {

@@ -1,9 +1,15 @@
 import { request as httpRequest } from 'node:http';
 import { expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../simulator/index.ts';
+import { SYSTEM_CLOCK } from '../../src/base/clock.ts';
 import type { Config } from '../../src/config/keys-and-flags.ts';
 import type { Status } from '../../src/status/findings/status.ts';
-import { startTestExporter, withCollectors } from '../support/exporter.ts';
+import {
+  type Scrape,
+  startTestExporter,
+  type TestExporterOptions,
+  withCollectors,
+} from '../support/exporter.ts';
 import { serve } from '../support/http-server.ts';
 
 function simulate(clusterName: string, seed: number): Promise<Simulator> {
@@ -49,6 +55,24 @@ function serveGateway(gateway: Gateway) {
 
 function release({ held }: Gateway): void {
   for (const forward of held) forward();
+}
+
+/** Options with which a reload finds another timeout, so that it restarts the cluster. */
+function changedByReload(
+  app: TestExporterOptions['app'] = {},
+): Pick<TestExporterOptions, 'adapt' | 'app'> {
+  let loaded: Config | undefined;
+  return {
+    adapt: (config) => (loaded = config),
+    app: {
+      ...app,
+      load: () => {
+        if (loaded === undefined) throw new Error('nothing was loaded');
+        const config = withCollectors(loaded, (each) => ({ ...each, timeout: each.timeout + 1 }));
+        return Promise.resolve({ config, warnings: [] });
+      },
+    },
+  };
 }
 
 const BACKUP = 'crdb_backup_last_completed_timestamp_seconds';
@@ -136,18 +160,10 @@ test.for([
     const gateway: Gateway = { target: east.clusterUrl, heldPath: undefined, held: [] };
     await using proxy = await serveGateway(gateway);
     const yaml = `clusters:\n  - name: c\n    cluster_api: { urls: ["${proxy.url}"] }\n`;
-    let loaded: Config | undefined;
     await using exporter = await startTestExporter({
       intervalSeconds: 0.3,
       yaml,
-      adapt: (config) => (loaded = config),
-      app: {
-        load: () => {
-          if (loaded === undefined) throw new Error('nothing was loaded');
-          const config = withCollectors(loaded, (each) => ({ ...each, timeout: each.timeout + 1 }));
-          return Promise.resolve({ config, warnings: [] });
-        },
-      },
+      ...changedByReload(),
     });
     await exporter.until((scrape) => scrape.value('crdb_ranges') !== undefined);
     gateway.heldPath = '/ranges/';
@@ -163,6 +179,39 @@ test.for([
     release(gateway);
   },
 );
+
+function isUp(scrape: Scrape): number | undefined {
+  return scrape.value('crdb_up', { api: 'cluster' });
+}
+
+function countPolls(scrape: Scrape): number {
+  return scrape.value('crdb_exporter_polls_total', { collector: 'nodes' }) ?? 0;
+}
+
+test('a cache in front of the cluster is noticed after a reload, too', async () => {
+  const date = new Date().toUTCString();
+  await using cache = await serve((_request, response) => {
+    response.setHeader('date', date);
+    response.end('{"nodes":[{"node_id":1,"liveness_status":3}]}');
+  });
+  let aheadMs = 0;
+  await using exporter = await startTestExporter({
+    intervalSeconds: 0.3,
+    yaml: `clusters:\n  - name: c\n    cluster_api: { urls: ["${cache.url}"] }\n`,
+    ...changedByReload({
+      clock: { ...SYSTEM_CLOCK, runningMs: () => SYSTEM_CLOCK.runningMs() + aheadMs },
+    }),
+  });
+  await exporter.until((scrape) => isUp(scrape) === 1);
+  aheadMs = 20_000;
+  await exporter.until((scrape) => isUp(scrape) === 0);
+  await exporter.app.reload();
+  const before = countPolls(await exporter.scrape());
+  await exporter.until((scrape) => {
+    expect(isUp(scrape)).toBe(0);
+    return countPolls(scrape) > before + 1;
+  });
+});
 
 test('of two clusters that answer by turns nothing is published until one answers alone', async () => {
   await using east = await simulate('east', 1);
