@@ -52,6 +52,16 @@ interface FailedLogin {
   readonly refusals: number;
 }
 
+/** What an endpoint has refused. */
+interface Refusing {
+  /** When the login for the last token began, monotonic ms. */
+  readonly atMs: number;
+  /** How many new tokens it refused in a row. */
+  readonly refusals: number;
+  /** What was requested: one node may refuse what the endpoint accepts for all others. */
+  readonly path: string;
+}
+
 /**
  * Gets and replaces the token of one cluster. All requests that need one wait for the same login. A token that is refused
  * with 401 is replaced by a new login, at most once in a minute. An endpoint that refuses the new one, too, gets the next after
@@ -69,8 +79,8 @@ export class ApiLogin {
   #onUsable: () => void = () => undefined;
   /** When a refused token was last dropped, running ms. */
   #droppedAtMs = -Infinity;
-  /** The endpoints that refuse new tokens: when the login for the last of these began, running ms, and how many were refused in a row. */
-  readonly #refusing = new Map<Endpoint, { readonly atMs: number; readonly refusals: number }>();
+  /** The endpoints that refuse new tokens. */
+  readonly #refusing = new Map<Endpoint, Refusing>();
   #responses = new CachedResponses();
 
   constructor(options: ApiLoginOptions) {
@@ -111,16 +121,16 @@ export class ApiLogin {
 
   /** Sends the request with this token. `newSinceMs` is when a login for it began: then its refusal is remembered. */
   async #ask<T>(request: ApiRequest<T>, token?: string, newSinceMs?: number): Promise<T> {
-    const { endpoint } = request;
+    const { endpoint, path } = request;
     try {
       const result = await this.#options.http.send(this.#complete(request, token));
-      this.#refusing.delete(endpoint);
+      if (this.#refusing.get(endpoint)?.path === path) this.#refusing.delete(endpoint);
       return result;
     } catch (error) {
       const { atMs, refusals = 0 } = this.#refusing.get(endpoint) ?? {};
       // Requests to all nodes share a token, whose refusal counts once.
       if (newSinceMs !== undefined && newSinceMs !== atMs && isRefusedToken(error)) {
-        this.#refusing.set(endpoint, { atMs: newSinceMs, refusals: refusals + 1 });
+        this.#refusing.set(endpoint, { atMs: newSinceMs, refusals: refusals + 1, path });
       }
       throw error;
     }

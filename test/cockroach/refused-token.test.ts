@@ -40,3 +40,26 @@ test('one endpoint that refuses every token costs few logins, and keeps none fro
   minutes = 11;
   expect(await ask('users')).toBe(8);
 });
+
+test('one node that refuses every token costs a login after 1, 2, 4 … minutes, however often others accept it', async () => {
+  let minutes = 0;
+  const login = { username: 'u', password: () => Promise.resolve('p') };
+  await using server = await serve((request, response) => {
+    response.sendDate = false;
+    const isLogin = request.url?.endsWith('/login/') === true;
+    if (request.url?.includes('/nodes/5/') === true) response.statusCode = 401;
+    response.end(isLogin ? '{"session":"Z29vZA=="}' : '{"ranges":[]}');
+  });
+  const runningMs = (): number => minutes * 60_000;
+  await using client = createTestClient({ urls: [server.url], ...login, runningMs });
+  const shape = object({});
+  const logins: number[] = [];
+  for (minutes of [0, 1, 2, 3, 4, 6, 7, 14, 15]) {
+    for (const nodeId of [4, 5, 6]) {
+      const read = client.api.nodeRanges(testStats(), { nodeId, route: 'gateway', shape });
+      await read.catch(() => undefined);
+    }
+    logins.push(server.requests.filter((url) => url.endsWith('/login/')).length);
+  }
+  expect(logins).toEqual([2, 3, 3, 4, 4, 4, 5, 5, 6]);
+});
