@@ -54,7 +54,7 @@ interface FailedLogin {
 
 /** What an endpoint has refused. */
 interface Refusing {
-  /** When the login for the last token began, monotonic ms. */
+  /** When the login for the last token began, running ms. */
   readonly atMs: number;
   /** How many new tokens it refused in a row. */
   readonly refusals: number;
