@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { formatAge, formatLine } from '#base';
 import { diagnose, RequestError } from '#cockroach';
-import { assistantDetails, cloud, noAssistant } from '#collectors';
+import { assistantDetails, cloud } from '#collectors';
 import type { Infer } from '#json';
 import { addClusterAction, type ClusterTarget, confirm } from './cluster-target.ts';
 import { addExamples, type CommandContext, CommandError, EXIT } from './command.ts';
@@ -18,7 +18,14 @@ const CHANGE = {
     409: 'check its state with `cloud assistant get`',
   },
 } as const;
-const PROVISION = { ...CHANGE, name: 'assistant-provision' };
+const PROVISION = {
+  ...CHANGE,
+  name: 'assistant-provision',
+  remedies: {
+    ...CHANGE.remedies,
+    404: 'check --region: it must be a region of the cluster; without it the service chooses one',
+  },
+};
 const DELETE = { ...CHANGE, name: 'assistant-delete' };
 const GET_ASSISTANT = { ...cloud, name: 'assistant-get' };
 
@@ -26,7 +33,7 @@ const POLL_MS = 2_000;
 /** Statuses that end `--wait`; it goes on waiting at a status that it does not know. */
 const FINAL_STATUSES = new Set(['RUNNING', 'FAILED', 'DELETING']);
 /** Failures that a retry does not fix. */
-const PERMANENT_STATUSES = new Set([400, 401, 403]);
+const PERMANENT_STATUSES = new Set([400, 401, 403, 404, 501]);
 const HIDDEN = '<secret>';
 
 type Assistant = Infer<typeof assistantDetails>;
@@ -77,7 +84,6 @@ async function getAssistant(target: ClusterTarget<'cloud'>, options: Options): P
       'the cluster has no migration assistant: create one with `cloud assistant provision`',
     );
   }
-  if (!assistant.id) throw noAssistant();
   await printAssistant(assistant, options);
 }
 

@@ -10,7 +10,7 @@ import {
 import type { HttpClient } from './http/client.ts';
 import { RequestError } from './http/errors.ts';
 import { type CountDecodeErrors, type PollStats, recordDecodeErrors } from './http/poll-stats.ts';
-import { bufferBody, type HttpRequest } from './http/request.ts';
+import { bufferBody, type HttpRequest, requestName } from './http/request.ts';
 
 /** Far above the largest legitimate response, a bundle of certificates. */
 export const MAX_CLOUD_RESPONSE_BYTES = 1024 * 1024;
@@ -19,16 +19,18 @@ const NO_CONTENT = 204;
 export const errorBody = object({ code: integer(), message: string() });
 /** The gRPC code of what does not exist. */
 const NOT_FOUND = 5;
-const ASSISTANT = { endpoint: 'assistant', path: '/migration-assistant' } as const;
+const ASSISTANT = { endpoint: 'assistant', path: '/migration-assistant', identity: 'id' } as const;
 export const DATABASES = {
   endpoint: 'other',
   name: 'rename-database',
   path: '/databases',
+  identity: 'name',
   shape: object({ name: string(), table_count: string() }),
 } as const;
 export const CA_CERT = {
   endpoint: 'other',
   path: '/migration-assistant/source-ca-cert',
+  identity: 'x509_pem_cert',
   shape: object({ x509_pem_cert: optional(string()) }),
 } as const;
 
@@ -49,6 +51,8 @@ interface CloudRequest<S extends ObjectShape> extends Pick<
 > {
   readonly body?: Readonly<Record<string, string>>;
   readonly shape: S;
+  /** A field of every response of the service. An error with status 200 has none, nor has what a proxy sends. */
+  readonly identity: string;
 }
 
 /** The part of the Cloud API that collectors read. */
@@ -100,12 +104,7 @@ export class CloudControl {
   /** GET …/migration-assistant/source-ca-cert as PEM; '' while the system's roots are trusted. */
   async caCertificate(stats: PollStats): Promise<string> {
     const response = await this.#send(stats, 'GET', { ...CA_CERT, name: 'ca-cert-get' });
-    const pem = response?.x509_pem_cert;
-    if (pem === undefined) {
-      // Taken for an empty bundle, it would be deleted before anybody has saved it.
-      throw new RequestError('decode', 'ca-cert-get: the response has no text x509_pem_cert');
-    }
-    return pem;
+    return response?.x509_pem_cert ?? '';
   }
 
   /** PATCH …/migration-assistant/source-ca-cert. */
@@ -139,7 +138,7 @@ export class CloudControl {
   async #send<S extends ObjectShape>(
     stats: PollStats,
     method: HttpRequest['method'],
-    { path, body, shape, ...named }: CloudRequest<S>,
+    { path, body, shape, identity, ...named }: CloudRequest<S>,
   ): Promise<Infer<S> | undefined> {
     const { http, clusterId, token, apiVersion, decodeErrors } = this.#options;
     const headers = {
@@ -162,6 +161,12 @@ export class CloudControl {
         if (status === NO_CONTENT && !isRead) return undefined;
         const { value, wrongTypes } = decodeValue(bytes, shape);
         recordDecodeErrors(decodeErrors, stats, named.endpoint, wrongTypes);
+        const found: unknown = Reflect.get(value, identity);
+        // Only the bundle may be empty: the assistant trusts the system's roots.
+        if (found === undefined || (found === '' && identity !== CA_CERT.identity)) {
+          const text = `${requestName(named)}: the response has no text ${identity}`;
+          throw new RequestError('decode', text, { endpoint: named.endpoint });
+        }
         return value;
       }),
     });

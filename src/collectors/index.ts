@@ -55,7 +55,7 @@ export { Poller, type PollerOptions } from './polling/poller.ts';
 export { type ChosenPoll, runCollector, workBetweenPolls } from './polling/run-collector.ts';
 
 // What commands read beyond a poll: whole elements, single ranges, tables, and the texts of servers.
-export { assistantDetails, noAssistant } from './cloud/collector.ts';
+export { assistantDetails } from './cloud/collector.ts';
 export { collectorPoll } from './collector.ts';
 export { readConnections } from './network/collector.ts';
 export { copyNode, nodeDetails } from './nodes/node-record.ts';

@@ -97,7 +97,7 @@ describe('the Cloud API', () => {
     [
       `PATCH ${CA_CERT}`,
       A_PEM,
-      '{}',
+      A_PEM,
       undefined,
       (api, stats) => api.setCaCertificate(stats, 'PEM'),
     ],
@@ -146,6 +146,30 @@ describe('the Cloud API', () => {
     expect(read.outcome).toMatchObject({ status: 403 });
     const { outcome } = await callWith(404, '{}', (api, stats) => api.caCertificate(stats));
     expect(outcome).toMatchObject({ status: 404 });
+  });
+
+  test.each<readonly [kind: string, body: string, work: Call]>([
+    ['an error', '{"code":5,"message":"x"}', (api, stats) => api.assistant(stats, shape)],
+    ['{}', '{}', (api, stats) => api.assistant(stats, shape)],
+    ['an id of another type', '{"id":7}', (api, stats) => api.assistant(stats, shape)],
+    ['an error', '{"code":7,"message":"x"}', (api, stats) => provision(api, stats)],
+    ['null', 'null', change],
+    ['another list', '{"databases":[]}', (api, stats) => api.renameDatabase(stats, names)],
+    ['{}', '{}', (api, stats) => api.setCaCertificate(stats, 'PEM')],
+    ['an error', '{"code":7,"message":"x"}', (api, stats) => api.deleteCaCertificate(stats)],
+  ])('fails with status 200 and %s: %s', async (_, body, work) => {
+    const stats = testStats();
+    const { outcome, sent } = await callWith(200, body, work, stats);
+    expect(reasonOf({ outcome })).toBe('decode');
+    const isRead = JSON.stringify(sent).includes('GET ');
+    expect(stats.mayHaveChanged).toBe(!isRead);
+  });
+
+  test('takes an empty bundle for the roots of the system', async () => {
+    const { outcome } = await callWith(200, '{"x509_pem_cert":""}', (api, stats) =>
+      api.caCertificate(stats),
+    );
+    expect(outcome).toBe('');
   });
 
   test.each([

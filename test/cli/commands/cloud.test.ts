@@ -87,9 +87,10 @@ describe.each([
 });
 
 type Fault = Parameters<Simulator['fault']>[0];
-const answer = (code: number): Fault => ({ kind: 'status', status: code, body: '{}' });
+const answer = (code: number, body = '{}'): Fault => ({ kind: 'status', status: code, body });
 const UNCLEAR: readonly Fault[] = [
-  ...[500, 503, 504, 408].map(answer),
+  ...[500, 503, 504, 408].map((code) => answer(code)),
+  answer(200, '{"code":7,"message":"not allowed"}'),
   { kind: 'cut', bytes: 2 },
   { kind: 'empty' },
   { kind: 'html' },
@@ -98,7 +99,7 @@ const UNCLEAR: readonly Fault[] = [
 ];
 
 test.each<readonly [fault: Fault, exitCode: number, mayHaveChanged: boolean]>([
-  ...[201, 299].map((code) => [answer(code), 0, false] as const),
+  ...[201, 299].map((code) => [answer(code, '{"name":"rides"}'), 0, false] as const),
   ...UNCLEAR.map((fault) => [fault, 1, true] as const),
   ...[400, 401, 403, 404, 409, 501].map((code) => [answer(code), 1, false] as const),
 ])('after %j a change ends with %i; it may have been made: %j', async (fault, ...expected) => {
@@ -127,11 +128,18 @@ test(
 );
 
 describe('the migration assistant', () => {
-  test.each([400, 401, 403])('was requested, even if a %i ends the wait', async (status) => {
+  test.each([401, 404, 501])('was requested, even if a %i ends the wait', async (status) => {
     simulator.fault({ kind: 'status', status, api: 'cloud', skip: 1 });
     const { code, err } = await cloud('assistant', 'provision', '--yes', '--wait');
     expect(code).toBe(1);
     expect(err).toContain('provisioning continues: see `cloud assistant get`');
+  });
+
+  test('is not said to be missing where its region is', async () => {
+    const body = '{"code":5,"message":"region us-east9 not found"}';
+    simulator.fault({ kind: 'status', status: 404, body, api: 'cloud' });
+    const { err } = await cloud('assistant', 'provision', '--region', 'us-east9', '--yes');
+    expect(err).toContain('region us-east9 not found; check --region: ');
   });
 
   test('is provisioned, waited for and shown without its password', async () => {
