@@ -298,9 +298,9 @@ export function choice<const T extends readonly string[]>(words: T) {
   return v.pipe(v.picklist(words, invalid(explain)), v.metadata({ valueType: words.join('|') }));
 }
 
-/** A URL in a message. Everything before an @ may be a password. */
+/** A URL in a message. Everything before an @ may be a password, and a query may hold a token. */
 export function showUrl(url: string): string {
-  return quote(url.replace(/^.*@/s, '<secret>@'));
+  return quote(url.replace(/^.*@/s, '<secret>@').replace(/\?.*/s, '?<secret>'));
 }
 
 /** Whether a URL leads to this host itself. */

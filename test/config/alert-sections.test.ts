@@ -25,7 +25,7 @@ test('limits and links that cannot be used are reported with their remedy', asyn
     exporter.yml:1:41: thresholds.disk_critical: 0.9 must be less than disk (0.8)
     exporter.yml:1:23: links.runbook_url: "wiki" does not begin with https:// or http://: write it as https://host/path
     exporter.yml:1:29: links.dashboards_url: unknown key "dashboards_url"; did you mean "dashboard_url"?
-    exporter.yml:1:23: links.runbook_url: "https://wiki/?page=a" has a query or a fragment: remove everything from the ? or # on
+    exporter.yml:1:23: links.runbook_url: "https://wiki/?<secret>" has a query or a fragment: remove everything from the ? or # on
     exporter.yml:1:62: links.dashboard_url: "<secret>@g" holds a user or a password: remove them, or move them to username and password_file
     "
   `);

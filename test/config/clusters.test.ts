@@ -59,7 +59,7 @@ test('what is wrong with the values of each cluster is reported with its place a
     exporter.yml:9:71: clusters[6].cluster_api.urls[1]: "<secret>@a:1" holds a user or a password: remove them, or move them to username and password_file
     exporter.yml:9:89: clusters[6].cluster_api.urls[2]: "<secret>@b:1" holds a user or a password: remove them, or move them to username and password_file
     exporter.yml:10:39: clusters[7].cluster_api.urls[0]: "<secret>@crdb:8080" does not begin with https:// or http://: write it as https://crdb-1:8080
-    exporter.yml:10:63: clusters[7].cluster_api.urls[1]: "https://a:1/?x=1" has a query or a fragment: remove everything from the ? or # on
+    exporter.yml:10:63: clusters[7].cluster_api.urls[1]: "https://a:1/?<secret>" has a query or a fragment: remove everything from the ? or # on
     exporter.yml:10:83: clusters[7].cluster_api.urls[2]: "https://b:1/#f" has a query or a fragment: remove everything from the ? or # on
     exporter.yml:11:38: clusters[8].cluster_api.urls: "https://<secret>@crdb:8080" is not a list: write it as [value, value]
     exporter.yml:12:38: clusters[9].cluster_api.urls: http:// and https:// are mixed: use one of them for all nodes
@@ -71,7 +71,7 @@ test('what is wrong with the values of each cluster is reported with its place a
     exporter.yml:16:56: clusters[13].cloud_api.token_env: 5 is not text: put it in quotes
     exporter.yml:17:52: clusters[14].cloud_api.cluster_id: "a/b" is not the id of a cluster, as 35c4abb2-bb66-46d7-afed-25ebef5ed2aa
     exporter.yml:17:70: clusters[14].cloud_api.api_version: "v1" is not a version of the Cloud API: write it as 2024-09-16
-    exporter.yml:17:79: clusters[14].cloud_api.url: "https://x?y" has a query or a fragment: remove everything from the ? or # on
+    exporter.yml:17:79: clusters[14].cloud_api.url: "https://x?<secret>" has a query or a fragment: remove everything from the ? or # on
     exporter.yml:18:78: clusters[15].collectors.nodes: 5 is not a map: expected enabled, interval, timeout, max_age, max_duty, max_series, page_limit, metrics
     "
   `);
