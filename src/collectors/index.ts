@@ -24,7 +24,7 @@ export { users } from './users.ts';
 // Parts of results, and how to read their codes.
 export type { Connection, NetworkResult } from './network/network-result.ts';
 export { type JobsStatus, readJobs } from './nodes/job-status.ts';
-export type { ListedNode } from './nodes/node-record.ts';
+export { type ListedNode, measuredMetrics } from './nodes/node-record.ts';
 export { nodeInfoLabels } from './nodes/collector.ts';
 export { LEASE_KINDS, leaseKindOf, LOADS, LOAD_INDEX } from './ranges/replica.ts';
 export type {

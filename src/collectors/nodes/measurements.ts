@@ -10,7 +10,7 @@ import {
   NODE_METRICS,
   STORE_METRICS,
 } from './node-families.ts';
-import { CPU_KEYS, type NodeRecord } from './node-record.ts';
+import { CPU_KEYS, measuredMetrics, type NodeRecord } from './node-record.ts';
 
 // Writes the metrics of nodes with fresh records: those of the table in node-families.ts, and here those that need a calculation
 // (license, certificates) or that the user chose.
@@ -101,12 +101,7 @@ export function storeKeys({ keys, prefixes }: SelectedKeys): SelectedKeys {
 /** Writes the samples of the metrics of a node and its stores, for nodes with a fresh record. */
 export function writeMeasurements(set: SampleSet, node: NodeRecord, selected: SelectedKeys): void {
   const labels = { node_id: String(node.id) };
-  const { stores } = node;
-  // A node writes its first record 10 s before it measures its process: memory, CPU and file descriptors are 0 in it.
-  const metrics =
-    node.metrics.get('sys.rss') === 0
-      ? new Map([...node.metrics].filter(([key]) => !key.startsWith('sys.')))
-      : node.metrics;
+  const metrics = measuredMetrics(node);
   writeKeyed(set, NODE_METRICS, labels, metrics);
   set.set(families.licenseExpiry, labels, node.licenseExpirySeconds);
   const license = metrics.get(LICENSE_KEY);
@@ -118,8 +113,8 @@ export function writeMeasurements(set: SampleSet, node: NodeRecord, selected: Se
   for (const [key, value] of metrics) {
     if (isSelected(selected, key)) set.set(families.nodeMetric, { ...labels, key }, value);
   }
-  for (const [storeId, values] of stores) {
-    // Nor does it measure its stores before: all their figures are 0 in that record.
+  for (const [storeId, values] of node.stores) {
+    // A node that starts writes its first record 10 s before it measures its stores: all their figures are 0 in it.
     if (values.get('capacity') === 0) continue;
     const storeLabels = { ...labels, store_id: storeId };
     writeKeyed(set, STORE_METRICS, storeLabels, values);

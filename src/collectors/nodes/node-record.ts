@@ -56,6 +56,15 @@ export const CPU_KEYS = {
   share: 'sys.cpu.combined.percent-normalized',
 } as const;
 
+/**
+ * The metrics of a node, without those of its process where it has not measured it: it writes its first record 10 s before, in which
+ * memory, CPU and file descriptors are 0.
+ */
+export function measuredMetrics({ metrics }: Pick<ListedNode, 'metrics'>): ListedNode['metrics'] {
+  if (metrics.get('sys.rss') !== 0) return metrics;
+  return new Map([...metrics].filter(([key]) => !key.startsWith('sys.')));
+}
+
 type NodeElement = Infer<ReturnType<typeof nodeShape>>;
 
 /** A node as of one poll; its texts are valid label values, '' where the server sent none. */

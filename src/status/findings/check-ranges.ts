@@ -10,7 +10,7 @@ import {
   sum,
 } from '#base';
 import { livenessOf } from '#cockroach';
-import { type ListedNode, type RangesResult, LOAD_INDEX } from '#collectors';
+import { type ListedNode, type RangesResult, LOAD_INDEX, measuredMetrics } from '#collectors';
 import type { Check } from './check.ts';
 import type { Evidence } from './evidence.ts';
 
@@ -95,7 +95,9 @@ function findHotspots(
     const held = [...stores.values()];
     const leases = sum(held.map((store) => store.leases));
     const queries = sum(held.map(({ load }) => load[LOAD_INDEX.queries] ?? 0));
-    const cpu = node.isFresh ? node.metrics.get('sys.cpu.combined.percent-normalized') : undefined;
+    const cpu = node.isFresh
+      ? measuredMetrics(node).get('sys.cpu.combined.percent-normalized')
+      : undefined;
     const region = regionOf(node);
     return [{ id, region, cpu, leases, queries }];
   });

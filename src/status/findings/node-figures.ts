@@ -1,6 +1,6 @@
 import { formatCount, formatRanges, plural, ratio, smallest, sum, toTime } from '#base';
 import { livenessOf, REACHABLE } from '#cockroach';
-import type { JobsStatus, ListedNode, RangesResult } from '#collectors';
+import { type JobsStatus, type ListedNode, measuredMetrics, type RangesResult } from '#collectors';
 import { describeAdding } from './dead-nodes.ts';
 import { countInPurgatory, freeShare, latencyOf, sumOfStores } from './node-metrics.ts';
 import type { NodeFigures, NodesStatus } from './node-status.ts';
@@ -40,12 +40,10 @@ export function addFigures(
 function readFigures(node: ListedNode, sources: FigureSources): NodeFigures {
   // Without a current list nobody knows who reaches whom.
   const network = sources.network === 'unread' ? undefined : sources.network;
-  const { id, metrics, memoryBytes } = node;
-  const residentBytes = metrics.get('sys.rss');
-  // In the first record after a start nothing of the process is measured.
-  const isMeasured = residentBytes !== 0;
-  const cpuRatio = isMeasured ? metrics.get('sys.cpu.combined.percent-normalized') : undefined;
-  const memoryRatio = isMeasured ? ratio(residentBytes, memoryBytes) : undefined;
+  const { id, memoryBytes } = node;
+  const metrics = measuredMetrics(node);
+  const cpuRatio = metrics.get('sys.cpu.combined.percent-normalized');
+  const memoryRatio = ratio(metrics.get('sys.rss'), memoryBytes);
   const freeRatio = leastFree(node);
   const peers = network?.peers.get(id);
   const figures = {

@@ -317,6 +317,11 @@ describe('a finding', () => {
     expect(compare([121, 0], 0.51, { tiers: [{ key: 'region', value: 'elsewhere' }] })).toEqual([]);
   });
 
+  test('of a hotspot compares no CPU that a node which starts has not measured', () => {
+    const unmeasured = metrics({ 'sys.cpu.combined.percent-normalized': 0, 'sys.rss': 0 });
+    expect(compare([121, 0], 0.51, {}, unmeasured)).toEqual([]);
+  });
+
   test('of a hotspot compares nodes of the same first tier, where none is a region', () => {
     const [one, others] = ['1', '2'].map((rack) => ({
       tiers: [
