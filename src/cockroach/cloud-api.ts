@@ -31,6 +31,8 @@ export const CA_CERT = {
   endpoint: 'other',
   path: '/migration-assistant/source-ca-cert',
   identity: 'x509_pem_cert',
+  // Without a bundle the assistant trusts the system's roots.
+  mayBeEmpty: true,
   shape: object({ x509_pem_cert: optional(string()) }),
 } as const;
 
@@ -53,6 +55,8 @@ interface CloudRequest<S extends ObjectShape> extends Pick<
   readonly shape: S;
   /** A field of every response of the service. An error with status 200 has none, nor has what a proxy sends. */
   readonly identity: string;
+  /** Whether an empty text of that field is a good response, too. */
+  readonly mayBeEmpty?: boolean;
 }
 
 /** The part of the Cloud API that collectors read. */
@@ -138,7 +142,7 @@ export class CloudControl {
   async #send<S extends ObjectShape>(
     stats: PollStats,
     method: HttpRequest['method'],
-    { path, body, shape, identity, ...named }: CloudRequest<S>,
+    { path, body, shape, identity, mayBeEmpty = false, ...named }: CloudRequest<S>,
   ): Promise<Infer<S> | undefined> {
     const { http, clusterId, token, apiVersion, decodeErrors } = this.#options;
     const headers = {
@@ -162,8 +166,7 @@ export class CloudControl {
         const { value, wrongTypes } = decodeValue(bytes, shape);
         recordDecodeErrors(decodeErrors, stats, named.endpoint, wrongTypes);
         const found: unknown = Reflect.get(value, identity);
-        // Only the bundle may be empty: the assistant trusts the system's roots.
-        if (found === undefined || (found === '' && identity !== CA_CERT.identity)) {
+        if (found === undefined || (found === '' && !mayBeEmpty)) {
           const text = `${requestName(named)}: the response has no text ${identity}`;
           throw new RequestError('decode', text, { endpoint: named.endpoint });
         }
