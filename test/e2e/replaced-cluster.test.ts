@@ -57,6 +57,18 @@ function release({ held }: Gateway): void {
   for (const forward of held) forward();
 }
 
+/** Two clusters, a gateway that leads to `east`, and the configuration of an exporter that polls what is behind it. */
+async function prepareReplacement() {
+  await using stack = new AsyncDisposableStack();
+  const east = stack.use(await simulate('east', 1));
+  const west = stack.use(await simulate('west', 2));
+  const gateway: Gateway = { target: east.clusterUrl, heldPath: undefined, held: [] };
+  const proxy = stack.use(await serveGateway(gateway));
+  const yaml = `clusters:\n  - name: c\n    cluster_api: { urls: ["${proxy.url}"] }\n`;
+  const owned = stack.move();
+  return { west, gateway, yaml, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
 /** Options with which a reload finds another timeout, so that it restarts the cluster. */
 function changedByReload(
   app: TestExporterOptions['app'] = {},
@@ -79,8 +91,8 @@ const BACKUP = 'crdb_backup_last_completed_timestamp_seconds';
 const LEASES = 'crdb_range_lease_changes_total';
 
 test('another cluster behind the same URL inherits neither lease changes nor a backup', async () => {
-  await using east = await simulate('east', 1);
-  await using west = await simulate('west', 2);
+  await using two = await prepareReplacement();
+  const { west, gateway, yaml } = two;
   for (const range of west.world.state.ranges.values()) {
     for (let times = 0; times < 30; times += 1) {
       for (const { nodeId } of range.replicas.slice(0, 2)) west.world.moveLease(range.id, nodeId);
@@ -89,9 +101,6 @@ test('another cluster behind the same URL inherits neither lease changes nor a b
   for (const nodeId of [1, 2, 3]) {
     west.world.setMetric(nodeId, 'schedules.BACKUP.last-completed-time', 0);
   }
-  const gateway: Gateway = { target: east.clusterUrl, heldPath: undefined, held: [] };
-  await using proxy = await serveGateway(gateway);
-  const yaml = `clusters:\n  - name: c\n    cluster_api: { urls: ["${proxy.url}"] }\n`;
   await using exporter = await startTestExporter({ intervalSeconds: 0.3, yaml });
   await exporter.until(
     (scrape) => scrape.value(BACKUP) !== undefined && scrape.value(LEASES) === 0,
@@ -118,11 +127,8 @@ test('another cluster behind the same URL inherits neither lease changes nor a b
 });
 
 test('of a cluster that was replaced no ranges are shown as last known', async () => {
-  await using east = await simulate('east', 1);
-  await using west = await simulate('west', 2);
-  const gateway: Gateway = { target: east.clusterUrl, heldPath: undefined, held: [] };
-  await using proxy = await serveGateway(gateway);
-  const yaml = `clusters:\n  - name: c\n    cluster_api: { urls: ["${proxy.url}"] }\n`;
+  await using two = await prepareReplacement();
+  const { west, gateway, yaml } = two;
   await using exporter = await startTestExporter({
     intervalSeconds: 0.3,
     yaml,
@@ -155,11 +161,8 @@ test.for([
 ])(
   'of a cluster that is replaced $when no data is left, and no node of the other one is called safe to stop',
   async ({ isReloaded }) => {
-    await using east = await simulate('east', 1);
-    await using west = await simulate('west', 2);
-    const gateway: Gateway = { target: east.clusterUrl, heldPath: undefined, held: [] };
-    await using proxy = await serveGateway(gateway);
-    const yaml = `clusters:\n  - name: c\n    cluster_api: { urls: ["${proxy.url}"] }\n`;
+    await using two = await prepareReplacement();
+    const { west, gateway, yaml } = two;
     await using exporter = await startTestExporter({
       intervalSeconds: 0.3,
       yaml,
