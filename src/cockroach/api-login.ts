@@ -52,13 +52,13 @@ interface FailedLogin {
   readonly refusals: number;
 }
 
-/** What an endpoint has refused. */
+/** The new tokens that an endpoint has refused, one after the other. */
 interface Refusing {
   /** When the login for the last token began, running ms. */
   readonly atMs: number;
   /** How many new tokens it refused in a row. */
   readonly refusals: number;
-  /** What was requested: one node may refuse what the endpoint accepts for all others. */
+  /** The path of the refused request: one node may refuse a token that the endpoint accepts for all others. */
   readonly path: string;
 }
 

@@ -46,7 +46,7 @@ export function readCollector(poller: Poller): CollectorState {
     state: outcome.state,
     isPolling,
     hasData: poller.snapshot !== undefined,
-    // Of ranges, too few nodes were read. The collector sql keeps the rows of earlier polls where queries fail.
+    // A scan of ranges has read too few nodes. The collector sql keeps the rows of earlier polls where queries fail.
     isPartial:
       collector.scope === 'node' && poller.result?.failure !== undefined ? true : undefined,
     isOld: outcome.state === 'failing' && poller.result?.failure !== failure?.error,

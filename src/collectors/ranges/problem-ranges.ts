@@ -23,7 +23,7 @@ export function listedRange(nodeId: number, replicas: ReplicaColumns, index: num
 
 /** The index of the problem that lost ranges have, which no node reports. */
 export const NO_LIVE_REPLICA = PROBLEMS.indexOf('no_live_replica');
-/** First-seen times that are remembered per problem. The time of a further range begins once there is room for it. */
+/** First-seen times that are remembered per problem. A further range gets its time when one of these is forgotten. */
 export const MAX_REMEMBERED = 1_000;
 
 /**
