@@ -8,7 +8,6 @@ import {
   failureOf,
   type FindRemedy,
   type HttpClient,
-  type PollStats,
   type PollWarning,
   RequestError,
   responseSeconds,
@@ -18,7 +17,7 @@ import { type ClusterMetrics, filterFamilies, type Snapshot } from '#metrics';
 import { type Collector, type CollectorResult, defaultMaxAgeSeconds } from '../collector.ts';
 import { STRETCHED, stretchInterval } from './duty.ts';
 import { LastOutcome, type Outcome, type PollFailure, unexpectedFailure } from './outcome.ts';
-import { renderResult } from './render-result.ts';
+import { type RenderedResult, renderResult } from './render-result.ts';
 import { KeptState, type RunningPoll } from './run-collector.ts';
 import { Schedule } from './schedule.ts';
 
@@ -284,9 +283,10 @@ export class Poller {
     const [startMs, startedMs] = [clock.monotonicMs(), clock.runningMs()];
     const failedMs = http.failedMs();
     if (failedMs > 0) return this.#skip(failedMs);
-    const { stats, result } = this.#options.run(stop, this.#state);
+    const poll = this.#options.run(stop, this.#state);
     const elapsedMs = (): number => clock.runningMs() - startedMs;
-    const failure = await this.#collect(stats, result, () => startMs + elapsedMs());
+    const { stats } = poll;
+    const failure = await this.#collect(poll, () => startMs + elapsedMs());
     const tookMs = elapsedMs();
     if (stop.aborted) return;
     metrics.pollFinished(this.#labels, failure?.error.reason);
@@ -314,20 +314,21 @@ export class Poller {
   }
 
   /** Waits for the result of a poll and publishes it; resolves to why the poll failed, if it did. */
-  async #collect(
-    { limits }: PollStats,
-    running: Promise<CollectorResult>,
-    atMs: () => number,
-  ): Promise<PollFailure | undefined> {
+  async #collect(poll: RunningPoll<CollectorResult>, atMs: () => number) {
     let result: CollectorResult;
     try {
-      result = await running;
+      result = await poll.result;
     } catch (error) {
       if (error instanceof BreakerOpenError) this.#schedule.retryIn(error.retryInMs);
       return { error: failureOf(error) };
     }
     try {
-      await this.#publish(result, limits, atMs);
+      const rendered = await renderResult(this.#options, result);
+      // Rendering has let other polls go on.
+      const replaced = poll.clusterFailure();
+      if (replaced !== undefined) return { error: replaced };
+      this.#publish({ result, snapshot: rendered.snapshot, atMs: atMs() });
+      this.#countDropped(rendered, poll.stats.limits);
       for (const { reason } of result.partFailures ?? []) {
         this.#options.metrics.pollFailed(this.#labels, reason);
       }
@@ -337,22 +338,21 @@ export class Poller {
     }
   }
 
-  /** Renders a result, without the series that exceed `max_series`, and shows it from now on. */
-  async #publish(result: CollectorResult, limits: Set<Limit>, atMs: () => number): Promise<void> {
-    const { metrics } = this.#options;
-    const rendered = await renderResult(this.#options, result);
-    const { snapshot, dropped, duplicates } = rendered;
-    const { noData } = result;
+  /** Shows a result from now on. */
+  #publish(published: Published): void {
+    const { noData } = published.result;
     // Its text may change from poll to poll: one URL responds 404, the next one 501.
     if (this.#published?.result.noData === undefined && noData !== undefined) {
       this.#log.info(noData);
     }
-    this.#published = { result, snapshot, atMs: atMs() };
+    this.#published = published;
+  }
+
+  #countDropped({ dropped, duplicates }: RenderedResult, limits: Set<Limit>): void {
+    const { metrics } = this.#options;
     if (dropped.size > 0) limits.add('series');
     for (const [family, count] of dropped) metrics.seriesDropped(family, 'budget', count);
-    for (const [family, count] of duplicates) {
-      metrics.seriesDropped(family, 'duplicate', count);
-    }
+    for (const [family, count] of duplicates) metrics.seriesDropped(family, 'duplicate', count);
   }
 
   #skip(failedMs: number): void {

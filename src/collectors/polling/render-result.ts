@@ -3,7 +3,7 @@ import { fitBudget, renderSnapshot, SampleSet, type Snapshot } from '#metrics';
 import type { Collector, CollectorResult } from '../collector.ts';
 
 /** A result as frozen text, and how many series of each family were left out. */
-interface RenderedResult {
+export interface RenderedResult {
   readonly snapshot: Snapshot;
   /** Series beyond the budget of the collector, by the name of the family. */
   readonly dropped: ReadonlyMap<string, number>;

@@ -44,6 +44,8 @@ export interface RunningPoll<Result> {
   /** What it has received so far. */
   readonly stats: PollStats;
   readonly result: Promise<Result>;
+  /** Why the result may be of two clusters, or of one that has been replaced since; undefined while no other poll has noticed another one. */
+  readonly clusterFailure: () => RequestError | undefined;
 }
 
 /**
@@ -68,29 +70,30 @@ export function runCollector<A extends Api, Options, State, Result extends Colle
   const before = listings?.noticedBy;
   // Example: a poll of nodes lists another cluster at 10 s. Its whole list is of the new cluster, so the list is published. A scan
   // from 5 s to 40 s has read nodes of both clusters, so it fails.
-  const mayMixClusters = () => {
+  const clusterFailure = (): RequestError | undefined => {
+    if (listings?.alternation !== undefined) return listings.alternation;
     const noticedBy = listings?.noticedBy;
-    const isReplaced = noticedBy !== before && noticedBy !== poll.pollId;
-    return isReplaced || listings?.alternation !== undefined;
+    if (noticedBy === before || noticedBy === poll.pollId) return undefined;
+    return new RequestError('other', 'the cluster was replaced during the poll', {
+      remedy:
+        'if this repeats, check that the URLs lead to one cluster; else the next poll is right',
+    });
   };
 
   async function collect(): Promise<Result> {
     using _deadline = deadline;
     try {
       const result = await collector.collect(api, poll);
-      if (!mayMixClusters()) return result;
+      const failure = clusterFailure();
+      if (failure === undefined) return result;
+      throw failure;
     } finally {
-      if (mayMixClusters()) state.clear();
+      if (clusterFailure() !== undefined) state.clear();
       if (signal.aborted && !stop.aborted) poll.limits.add('duration');
     }
-    const replaced = new RequestError('other', 'the cluster was replaced during the poll', {
-      remedy:
-        'if this repeats, check that the URLs lead to one cluster; else the next poll is right',
-    });
-    throw listings?.alternation ?? replaced;
   }
 
-  return { stats: poll, result: collect() };
+  return { stats: poll, result: collect(), clusterFailure };
 }
 
 /** Runs the work of a collector between two polls, until `stop` aborts. */

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { ClusterIdentity } from '../../../src/cockroach/identity.ts';
 import { keyOf, preparePoller } from './prepare-poller.ts';
 
 const FAILED = {
@@ -80,6 +81,42 @@ test('a result that the status cannot show leaves nothing of a cluster that was 
   await poll();
   expect(poller.outcome.state).toBe('failing');
   expect([poller.snapshot, poller.lastResult]).toEqual([undefined, undefined]);
+});
+
+test('a result is not shown when another cluster answers while it is rendered', async () => {
+  let names = ['east'];
+  const { poller, clock, poll, listings } = preparePoller(
+    () => ({}),
+    {},
+    {
+      written() {
+        for (const cluster_name of names.splice(0)) {
+          const identity = new ClusterIdentity();
+          identity.add({
+            node_id: 1,
+            address: { address_field: 'crdb-1:26257' },
+            started_at: 1,
+            cluster_name,
+          });
+          listings.listed({ pollId: Symbol(cluster_name) }, identity);
+        }
+      },
+    },
+  );
+  listings.onReplaced(() => poller.forget());
+  await poll();
+  expect(poller.snapshot).toBeDefined();
+  const node = 'node 1 at crdb-1:26257 of the cluster';
+  for (const [other, message] of [
+    ['west', 'the cluster was replaced during the poll'],
+    ['east', `two clusters answer by turns: ${node} west and ${node} east`],
+  ] as const) {
+    names = [other];
+    clock.nowMs += 60_000;
+    await poll();
+    expect(poller.outcome.failure?.error.message).toBe(message);
+    expect([poller.snapshot, poller.lastResult]).toEqual([undefined, undefined]);
+  }
 });
 
 test('a poll whose end cannot be reported is logged, and the next one runs', async () => {

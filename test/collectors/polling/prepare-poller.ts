@@ -19,13 +19,12 @@ function writeOrders(set: SampleSet): void {
 }
 
 /** The collector of a test reads nothing. */
-const API = new ClusterApi(
-  { send: () => Promise.reject(new Error('there is no server')) },
-  () => undefined,
-);
+const NO_SERVER = { send: () => Promise.reject(new Error('there is no server')) };
 
 export interface PreparedPoller {
   readonly poller: Poller;
+  /** Whose cluster it polls. */
+  readonly listings: ClusterApi['listings'];
   /** `sleptMs`: how long the host was suspended; `wallStepMs`: how far the wall clock was set ahead. */
   readonly clock: { nowMs: number; sleptMs: number; wallStepMs: number };
   /** What the URLs are blocked for. */
@@ -77,6 +76,7 @@ export function preparePoller(
     work,
   }: PollerExtras = {},
 ): PreparedPoller {
+  const api = new ClusterApi(NO_SERVER, () => undefined);
   const clock = { nowMs: 1_000, sleptMs: 0, wallStepMs: 0 };
   const http = { blocked: 0 };
   const ended = { polls: 0 };
@@ -121,9 +121,9 @@ export function preparePoller(
       shard: '0',
       options,
       http: { failedMs: () => http.blocked },
-      run: (stop, state) => runCollector(collector, API, { config, clock: clocks, stop, state }),
+      run: (stop, state) => runCollector(collector, api, { config, clock: clocks, stop, state }),
       work: (stop, state) =>
-        workBetweenPolls(collector, API, { config, clock: clocks, stop, state }),
+        workBetweenPolls(collector, api, { config, clock: clocks, stop, state }),
       metrics,
       log,
       clock: clocks,
@@ -138,6 +138,7 @@ export function preparePoller(
   );
   return {
     poller,
+    listings: api.listings,
     clock,
     http,
     ended,
