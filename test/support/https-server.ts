@@ -40,8 +40,8 @@ export interface TestProxy extends AsyncDisposable {
   readonly heads: string[];
 }
 
-/** With a `status` it refuses to connect. */
-export async function serveProxy(status = 200): Promise<TestProxy> {
+/** Responds to each connection with the next status, the last one again and again. 0: it never responds. */
+export async function serveProxy(...statuses: readonly number[]): Promise<TestProxy> {
   const heads: string[] = [];
   const sockets = new Set<net.Socket>();
   const server = net.createServer((client) => {
@@ -51,6 +51,8 @@ export async function serveProxy(status = 200): Promise<TestProxy> {
       const head = chunk.toString();
       heads.push(head);
       const [, method = '', port = ''] = /^(\S+) \S*?:(\d+)/.exec(head) ?? [];
+      const status = statuses[heads.length - 1] ?? statuses.at(-1) ?? 200;
+      if (status === 0) return;
       if (status !== 200) {
         client.end(`HTTP/1.1 ${status} Refused\r\nContent-Length: 0\r\n\r\n`);
         return;

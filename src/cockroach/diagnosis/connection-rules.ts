@@ -1,5 +1,11 @@
 import type { X509Certificate } from 'node:crypto';
 import { BROKEN_HTTP, isRedirect, NOT_HTTP } from '../http/errors.ts';
+import {
+  PROXY_LOGIN,
+  PROXY_REFUSED,
+  PROXY_SILENT,
+  PROXY_UNREACHABLE,
+} from '../http/proxy-agent.ts';
 import { pauseSeconds } from '../http/retry-policy.ts';
 import type { Failure, Rule } from './failure.ts';
 
@@ -63,8 +69,25 @@ function adviseUnavailable({ error }: Failure): string {
   return `a proxy or load balancer answers, but no server behind it: check those servers, or use their own URLs${wait}`;
 }
 
+const PROXY = 'the proxy of the environment (https_proxy, http_proxy or all_proxy)';
+
 /** Failures before there is a response, and responses that any server may give. */
 export const CONNECTION_RULES: readonly Rule[] = [
+  [
+    'proxy without login',
+    { codes: [PROXY_LOGIN] },
+    `${PROXY} requires a login: write it into its URL, as in http://user:password@proxy:3128, or list the host in no_proxy`,
+  ],
+  [
+    'proxy refuses',
+    { codes: [PROXY_REFUSED] },
+    `${PROXY} does not connect to this host: check that it may and that the server is up, or list the host in no_proxy`,
+  ],
+  [
+    'proxy fails',
+    { codes: [PROXY_SILENT, PROXY_UNREACHABLE] },
+    `correct the address of ${PROXY}, check that it works, or list the host in no_proxy`,
+  ],
   ['unknown host', { codes: ['ENOTFOUND'] }, 'correct the host name in the URL, or add it to DNS'],
   [
     'no DNS response',

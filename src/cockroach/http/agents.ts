@@ -1,13 +1,13 @@
 import type { ConnectionOptions } from 'node:tls';
-import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
+import { Agent, type Dispatcher } from 'undici';
+import { createProxyAgent, type Proxy } from './proxy-agent.ts';
 import { POLICY } from './retry-policy.ts';
 
 const KEEP_ALIVE_MS = 60_000;
 
 export interface AgentOptions {
   readonly tls: Omit<ConnectionOptions, 'port'>;
-  /** Where requests go before they go to their URL, except for these hosts, separated by commas. */
-  readonly proxy?: { readonly url: string; readonly exceptions: string } | undefined;
+  readonly proxy?: Proxy | undefined;
   readonly maxConcurrentRequests: number;
   readonly deadlines: { readonly headersMs: number };
 }
@@ -42,13 +42,5 @@ export function createAgent({
     bodyTimeout: 0,
     connect,
   };
-  if (proxy === undefined) return new Agent(pool);
-  return new EnvHttpProxyAgent({
-    ...pool,
-    httpProxy: proxy.url,
-    httpsProxy: proxy.url,
-    noProxy: proxy.exceptions,
-    requestTls: connect,
-    connectTimeout: timeout,
-  });
+  return proxy === undefined ? new Agent(pool) : createProxyAgent(proxy, pool);
 }

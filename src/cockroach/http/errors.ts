@@ -1,6 +1,7 @@
 import { cleanText, type Endpoint, type FailureReason, type Limit, messageOf } from '#base';
 import { JsonError, JsonLimitError } from '#json';
 import { ProtobufError } from '../protobuf/index.ts';
+import { findProxyFault, PROXY_SILENT } from './proxy-agent.ts';
 
 /** The endpoint, URL and node of a request, as far as they are known. */
 export interface RequestTarget {
@@ -114,12 +115,12 @@ export class RequestError extends Error {
 
 /** Codes of failures to connect: the request was not sent. */
 const CONNECT_CODES =
-  /^(EADDRNOTAVAIL|EAI_AGAIN|ECONNREFUSED|EHOSTDOWN|EHOSTUNREACH|ENETDOWN|ENETUNREACH|ENOENT|ENOTFOUND|UND_ERR_CONNECT_TIMEOUT|UND_ERR_PRX_CONN)$/;
-/**
- * Codes that as a rule are failures to connect; an established connection may fail with them, too. UND_ERR_ABORTED follows
- * from a proxy that refuses to connect: requests that we abort have reasons of their own.
- */
-const MOSTLY_CONNECT_CODES = /^(ETIMEDOUT|UND_ERR_ABORTED)$/;
+  /^(EADDRNOTAVAIL|EAI_AGAIN|ECONNREFUSED|EHOSTDOWN|EHOSTUNREACH|ENETDOWN|ENETUNREACH|ENOENT|ENOTFOUND|PROXY_LOGIN|PROXY_REFUSED|PROXY_SILENT|PROXY_UNREACHABLE|UND_ERR_CONNECT_TIMEOUT)$/;
+const TIMEOUT_CODES: ReadonlySet<string> = new Set([
+  'ETIMEDOUT',
+  PROXY_SILENT,
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
 /** Codes of failures of an established connection, or of this host. */
 const CONNECTION_CODES =
   /^(ECONNABORTED|ECONNRESET|EMFILE|ENFILE|EPIPE|UND_ERR_SOCKET|UND_ERR_RES_CONTENT_LENGTH_MISMATCH)$/;
@@ -132,7 +133,7 @@ export const BROKEN_HTTP = 'BROKEN_HTTP';
 const OTHER_START = /Expected HTTP\//;
 /** Codes of failed TLS handshakes; those of certificates are listed in Node's documentation of `tls`. */
 const TLS_CODES =
-  /^(ERR_TLS|ERR_SSL|CERT_|CRL_|INVALID_(CA|PURPOSE)|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_|PATH_LENGTH_|EPROTO$|UND_ERR_PRX_TLS)/;
+  /^(ERR_TLS|ERR_SSL|CERT_|CRL_|INVALID_(CA|PURPOSE)|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_|PATH_LENGTH_|EPROTO$)/;
 export const TOO_MANY_REQUESTS = 429;
 const GATEWAY_TIMEOUT = 504;
 /** The response to a request that names the version which the client has already. */
@@ -141,10 +142,9 @@ export const NOT_MODIFIED = 304;
 const UNAVAILABLE_STATUSES: ReadonlySet<number> = new Set([502, 503, 504]);
 
 function reasonOf(code: string): FailureReason {
-  if (code === 'ETIMEDOUT' || code === 'UND_ERR_CONNECT_TIMEOUT') return 'timeout';
+  if (TIMEOUT_CODES.has(code)) return 'timeout';
   if (TLS_CODES.test(code)) return 'tls';
-  const codes = [CONNECT_CODES, MOSTLY_CONNECT_CODES, CONNECTION_CODES];
-  if (codes.some((pattern) => pattern.test(code))) return 'network';
+  if (CONNECT_CODES.test(code) || CONNECTION_CODES.test(code)) return 'network';
   if (code === 'UND_ERR_HEADERS_OVERFLOW') return 'limit';
   if (code.startsWith('Z_') || code === 'ERR_PADDING_2' || code === 'ERR__ERROR_FORMAT_PADDING_1') {
     return 'decode';
@@ -153,7 +153,8 @@ function reasonOf(code: string): FailureReason {
 }
 
 function blamedFor(reason: FailureReason, code: string): Blamed {
-  if (reason === 'tls' || CONNECT_CODES.test(code) || MOSTLY_CONNECT_CODES.test(code)) return 'url';
+  // An established connection may fail with ETIMEDOUT, too, but that is rare.
+  if (reason === 'tls' || CONNECT_CODES.test(code) || code === 'ETIMEDOUT') return 'url';
   return reason === 'network' || reason === 'timeout' ? 'endpoint' : 'nobody';
 }
 
@@ -197,6 +198,11 @@ export function toRequestError(
     const cause = Object.assign(new Error('not HTTP'), { code: fault });
     const text = `${what}: the response is not HTTP: ${cut(error.message)}`;
     return new RequestError('network', text, { ...target, cause });
+  }
+  const proxyFault = findProxyFault(error);
+  if (proxyFault !== undefined) {
+    const text = `${what}: ${cut(proxyFault.message)}`;
+    return new RequestError(reasonOf(codeOf(proxyFault)), text, { ...target, cause: proxyFault });
   }
   const code = codeOf(error);
   const reason = reasonOf(code);

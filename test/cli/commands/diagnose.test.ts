@@ -145,7 +145,12 @@ describe('what is wrong is found with its remedy:', () => {
     expect(code).toBe(1);
     expect(findings).toMatchObject([
       { check: 'proxy', verdict: 'skipped', detail: expect.stringContaining('http_proxy') },
-      { check: 'GET /health/', verdict: 'failed' },
+      {
+        check: 'GET /health/',
+        verdict: 'failed',
+        detail: expect.stringContaining('the proxy cannot be reached: connect ECONNREFUSED'),
+        advice: expect.stringContaining('orrect the address of the proxy of the environment'),
+      },
     ]);
   });
 

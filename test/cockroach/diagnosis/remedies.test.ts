@@ -64,6 +64,10 @@ const CODES = [
   'EPIPE',
   'UND_ERR_SOCKET',
   'EMFILE',
+  'PROXY_LOGIN',
+  'PROXY_REFUSED',
+  'PROXY_SILENT',
+  'PROXY_UNREACHABLE',
 ];
 
 /** What was requested, and where. */

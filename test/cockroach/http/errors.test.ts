@@ -34,8 +34,7 @@ describe('a failure with the code', () => {
     ['ENETUNREACH', 'network', 'url'],
     ['ENOENT', 'network', 'url'],
     ['ENOTFOUND', 'network', 'url'],
-    ['UND_ERR_PRX_CONN', 'network', 'url'],
-    ['UND_ERR_ABORTED', 'network', 'url'],
+    ['PROXY_REFUSED', 'network', 'url'],
     ['ECONNABORTED', 'network', 'endpoint'],
     ['ECONNRESET', 'network', 'endpoint'],
     ['EMFILE', 'network', 'endpoint'],
@@ -56,7 +55,6 @@ describe('a failure with the code', () => {
     ['HOSTNAME_MISMATCH', 'tls', 'url'],
     ['PATH_LENGTH_EXCEEDED', 'tls', 'url'],
     ['EPROTO', 'tls', 'url'],
-    ['UND_ERR_PRX_TLS', 'tls', 'url'],
     ['UND_ERR_HEADERS_OVERFLOW', 'limit', 'nobody'],
     ['ERR_INVALID_ARG_TYPE', 'other', 'nobody'],
     // Codes that only hold a known one.

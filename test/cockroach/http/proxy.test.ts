@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { createAuthority } from '../../support/certificates.ts';
 import { ask, connect } from '../../support/http-client.ts';
 import { good } from '../../support/http-server.ts';
@@ -59,16 +59,39 @@ describe('a proxy', () => {
     expect(proxy.heads).toEqual([]);
   });
 
-  test('that refuses or is down is a network failure', async () => {
-    await using refusing = await serveProxy(407);
-    const gone = await serveProxy();
-    await gone[Symbol.asyncDispose]();
-    for (const { url } of [refusing, gone]) {
-      await using client = connect(['https://crdb.example:8080'], {
-        tls,
-        proxy: { url, exceptions: '' },
-      });
-      await expect(ask(client)).rejects.toMatchObject({ reason: 'network', blames: 'url' });
-    }
+  test.each([
+    ['https', 'refuses', 407, 'the proxy refused the connection with HTTP 407'],
+    ['https', 'refuses', 503, 'the proxy refused the connection with HTTP 503'],
+    ['http', 'refuses', 407, 'the proxy refused the connection with HTTP 407'],
+    ['https', 'closes the connection', 200, 'the proxy closed the connection'],
+    ['https', 'is down', 0, 'the proxy cannot be reached: connect ECONNREFUSED'],
+    ['http', 'is down', 0, 'the proxy cannot be reached: connect ECONNREFUSED'],
+  ])('on the way by %s that %s (%d) is what failed', async (scheme, _what, status, text) => {
+    const proxy = await serveProxy(status);
+    if (status === 0) await proxy[Symbol.asyncDispose]();
+    else onTestFinished(() => proxy[Symbol.asyncDispose]());
+    await using client = connect([`${scheme}://crdb.example:1`], {
+      tls,
+      proxy: { url: proxy.url, exceptions: '' },
+    });
+    await expect(ask(client)).rejects.toMatchObject({
+      reason: 'network',
+      blames: 'url',
+      message: expect.stringContaining(`nodes at crdb.example:1: ${text}`),
+    });
+  });
+
+  test('that did not respond gets the next connection all the same', async () => {
+    await using node = await serveTls(identity);
+    await using proxy = await serveProxy(0, 200);
+    await using client = connect([`https://crdb.example:${node.port}`], {
+      tls,
+      proxy: { url: proxy.url, exceptions: '' },
+      deadlines: { headersMs: 100 },
+      maxConcurrentRequests: 1,
+    });
+    await expect(ask(client)).rejects.toMatchObject({ reason: 'timeout' });
+    const next = () => ask(client).catch(String);
+    await expect.poll(next).toBe('{"fine":true}');
   });
 });
