@@ -185,5 +185,9 @@ function escapeUnits(character: string): string {
 
 /** The message of an error, or any other thrown value as text. */
 export function messageOf(error: unknown): string {
+  // Node.js reports a host with several addresses without a message, but with one error for each of them.
+  if (error instanceof AggregateError && error.message === '') {
+    return error.errors.map(messageOf).join(', ');
+  }
   return error instanceof Error ? error.message : String(error);
 }

@@ -300,7 +300,7 @@ export function codeOf(error: unknown): string {
 }
 
 function describe(error: unknown, code: string): string {
-  const text = error instanceof Error && error.message !== '' ? error.message : 'failed';
+  const text = (error instanceof Error ? messageOf(error) : '') || 'failed';
   // Node adds one of its flags, and OpenSSL surrounds its reason with places in its source.
   const message = text
     .replace(/; if the root CA is installed locally, try running Node\.js with .*/, '')

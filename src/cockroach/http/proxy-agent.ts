@@ -1,4 +1,5 @@
 import { buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
+import { messageOf } from '#base';
 
 /** Where requests go before they go to their URL, except for these hosts, separated by commas. */
 export interface Proxy {
@@ -52,7 +53,7 @@ function toUnreachable(error: Error): Error {
   const { code = '' } = error as NodeJS.ErrnoException;
   return code === 'UND_ERR_CONNECT_TIMEOUT'
     ? proxyFault(PROXY_SILENT, 'the proxy does not respond')
-    : proxyFault(PROXY_UNREACHABLE, `the proxy cannot be reached: ${error.message || code}`);
+    : proxyFault(PROXY_UNREACHABLE, `the proxy cannot be reached: ${messageOf(error)}`);
 }
 
 function proxyFault(code: string, message: string): Error {

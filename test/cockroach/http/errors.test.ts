@@ -131,6 +131,17 @@ describe('the message of a failure', () => {
     expect(failWith(code, message).message).toBe(`nodes: ${expected}`);
   });
 
+  test('to connect to a host with several addresses has each of them', () => {
+    const refused = ['connect ECONNREFUSED ::1:8080', 'connect ECONNREFUSED 127.0.0.1:8080'].map(
+      (text) => Object.assign(new Error(text), { code: 'ECONNREFUSED' }),
+    );
+    const { message, reason } = toRequestError(new AggregateError(refused), 'nodes');
+    expect([message, reason]).toEqual([
+      'nodes: connect ECONNREFUSED ::1:8080, connect ECONNREFUSED 127.0.0.1:8080',
+      'network',
+    ]);
+  });
+
   test('of what is no error says as much', () => {
     const expected = {
       ...NOTHING_MORE,
