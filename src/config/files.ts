@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { readFile, stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect, isDeepStrictEqual } from 'node:util';
@@ -16,9 +17,20 @@ async function readSmallFile(path: string): Promise<Buffer> {
   return readFile(path);
 }
 
-/** The text of such a file, in UTF-8. Rejects with `cannot read`, what it is, and the reason. */
+/** The text of such a file. Rejects with `cannot read`, what it is, and the reason: a password in another encoding would be another one. */
 export async function readTextFile(path: string, what: string): Promise<string> {
-  return readSmallFile(path).then(String, (cause: unknown) => {
+  const bytes = await readBytes(path, what);
+  if (isUtf8(bytes)) return String(bytes);
+  throw new Error(`cannot read ${what}: it is not UTF-8 text: save it as UTF-8`);
+}
+
+/** The text of certificates or keys, which are ASCII; what is beside them may have any encoding. */
+export async function readPemFile(path: string, what: string): Promise<string> {
+  return String(await readBytes(path, what));
+}
+
+async function readBytes(path: string, what: string): Promise<Buffer> {
+  return readSmallFile(path).catch((cause: unknown) => {
     throw new Error(`cannot read ${what}: ${explainFileError(cause)}`, { cause });
   });
 }

@@ -7,6 +7,7 @@ export {
   FILE_CHECK_MS,
   type FileWatch,
   type LoadFailure,
+  readPemFile,
   readTextFile,
   watchFiles,
 } from './files.ts';

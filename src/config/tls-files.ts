@@ -1,7 +1,7 @@
 import type { KeyObject, X509Certificate } from 'node:crypto';
 import { formatTime, messageOf } from '#base';
 import type { Reporter } from './document.ts';
-import { readTextFile } from './files.ts';
+import { readPemFile } from './files.ts';
 import type { ClusterApiConfig } from './keys-and-flags.ts';
 
 /** Settings that name certificates and keys. */
@@ -22,7 +22,7 @@ async function readPem<T>(
   const key = isFile ? `${name}_file` : name;
   const source = isFile ? `the file ${file}` : 'the value';
   try {
-    const pem = isFile ? await readTextFile(file, source) : inline;
+    const pem = isFile ? await readPemFile(file, source) : inline;
     return typeof pem === 'string' ? { value: parse(pem, source), key, source } : undefined;
   } catch (error) {
     reporter.report(messageOf(error), key);

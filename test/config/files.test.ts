@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import {
   explainFileError,
   type FileWatch,
+  readPemFile,
   readTextFile,
   watchFiles,
 } from '../../src/config/files.ts';
@@ -132,11 +133,22 @@ test.each<readonly [string, (at: string) => Promise<void> | void, string]>([
     (at) => writeFile(at, Buffer.alloc(1024 * 1024 + 1, '#')),
     'it is larger than 1 MiB: is it the right file?',
   ],
+  [
+    'a text in Latin-1, whose letters would be others,',
+    (at) => writeFile(at, 'café', 'latin1'),
+    'it is not UTF-8 text: save it as UTF-8',
+  ],
   ['nothing', () => undefined, 'there is no such file'],
 ])('%s is refused at once', async (_what, make, reason) => {
   const file = path.join(await makeFolder(), 'file');
   await make(file);
   await expect(readTextFile(file, 'it')).rejects.toThrow(`cannot read it: ${reason}`);
+});
+
+test('a comment beside certificates may be in Latin-1', async () => {
+  const file = path.join(await makeFolder(), 'ca.crt');
+  await writeFile(file, '# Autorité\n-----BEGIN', 'latin1');
+  expect(await readPemFile(file, 'it')).toContain('\n-----BEGIN');
 });
 
 test.each([

@@ -2,7 +2,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { messageOf } from '#base';
 import { cloud } from '#collectors';
-import { explainFileError, readTextFile } from '#config';
+import { explainFileError, readPemFile } from '#config';
 import { defineAssistant } from '../cloud-assistant.ts';
 import { addClusterAction, type ClusterTarget, confirm } from '../cluster-target.ts';
 import { addExamples, type CommandContext, CommandError, EXIT, usageError } from '../command.ts';
@@ -147,7 +147,7 @@ const PRIVATE_KEY = /-----BEGIN [^\n-]*PRIVATE KEY/;
 
 /** The certificates of a PEM file, without the text around them. A file that also holds a private key is refused. */
 async function readCertificates(file: string): Promise<string> {
-  const pem = await readTextFile(file, file).catch((cause: unknown) => {
+  const pem = await readPemFile(file, file).catch((cause: unknown) => {
     throw usageError(messageOf(cause));
   });
   if (PRIVATE_KEY.test(pem)) {
