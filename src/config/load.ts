@@ -11,7 +11,7 @@ import {
   Secret,
   withoutLineEnd,
 } from './files.ts';
-import { ConfigError, type ConfigIssue, ConfigIssues } from './issues.ts';
+import { ConfigError, type ConfigIssue, ConfigIssues, quote } from './issues.ts';
 import {
   type ClusterConfig,
   type Config,
@@ -67,6 +67,7 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
   if (values === undefined) throw new ConfigError(issues.problems);
   if (checkedFiles !== 'none') await checkFiles(values.clusters, document, env);
   warnOfPlainText(values.clusters, document);
+  warnOfSharedAddresses(values.clusters, document);
   const config = completeConfig(values, document, sources);
   issues.throwIfAny();
   return { config: freezeDeep(config), warnings: issues.warnings };
@@ -89,6 +90,31 @@ function warnOfPlainText(clusters: FileConfig['clusters'], document: SourceDocum
       document.reporterOf(['clusters', index, name]).warn(message);
     }
   }
+}
+
+/** Warns if two clusters have an address in common, as where an entry was copied: the figures of one would count twice. */
+function warnOfSharedAddresses(clusters: FileConfig['clusters'], document: SourceDocument): void {
+  const owners = new Map<string, string>();
+  for (const [index, cluster] of clusters.entries()) {
+    for (const [address, scope, api, key] of addressesOf(cluster)) {
+      const owner = owners.get(`${scope} ${address}`) ?? cluster.name;
+      owners.set(`${scope} ${address}`, owner);
+      if (owner === cluster.name) continue;
+      const message = `the cluster ${quote(owner)} has ${address}, too: both would have the figures of one`;
+      document.reporterOf(['clusters', index, api]).warn(message, key);
+      break;
+    }
+  }
+}
+
+/** The addresses of a cluster, each with what it is in, and where it is written. A virtual cluster is a cluster of its own. */
+function addressesOf({ cluster_api, cloud_api }: FileConfig['clusters'][number]) {
+  const { urls = [], virtual_cluster } = cluster_api ?? {};
+  const ids = cloud_api === undefined ? [] : [cloud_api];
+  return [
+    ...urls.map((url) => [url, virtual_cluster, 'cluster_api', 'urls'] as const),
+    ...ids.map(({ cluster_id, url }) => [cluster_id, url, 'cloud_api', 'cluster_id'] as const),
+  ];
 }
 
 function hasLogin(api: Keys): boolean {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { defaultCollectors } from '../support/collectors.ts';
 import { API, CLUSTER } from './bad-file.ts';
-import { loadText, problemsOf } from './loading.ts';
+import { loadText, problemsOf, warningsOf } from './loading.ts';
 
 const CLOUD = 'clusters:\n  - name: prod\n    cloud_api:\n';
 
@@ -93,6 +93,21 @@ test('keys that contradict each other and files that cannot be used are reported
     exporter.yml:9:28: clusters[7].cloud_api: a token is missing: set token_file, token_env or token
     "
   `);
+});
+
+test('two clusters with the same address are warned of, unless they are virtual clusters', async () => {
+  const yaml = `clusters:
+  - { name: a, cluster_api: { urls: ["https://a:1", "https://b:1"] } }
+  - { name: b, cluster_api: { urls: ["https://c:1", "https://b:1/api/v2", "https://a:1"] } }
+  - { name: c, cluster_api: { urls: ["https://b:1"], virtual_cluster: app } }
+  - { name: d, cloud_api: { cluster_id: x, token: t } }
+  - { name: e, cloud_api: { cluster_id: x, token: t } }
+  - { name: f, cloud_api: { cluster_id: x, token: t, url: "https://other" } }
+`;
+  expect(await warningsOf(loadText(yaml))).toEqual([
+    'exporter.yml:3:37: clusters[1].cluster_api.urls: the cluster "a" has https://b:1/api/v2, too: both would have the figures of one',
+    'exporter.yml:6:41: clusters[4].cloud_api.cluster_id: the cluster "d" has x, too: both would have the figures of one',
+  ]);
 });
 
 test('a map instead of the list of clusters is reported', async () => {
