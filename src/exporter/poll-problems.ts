@@ -181,52 +181,98 @@ const NO_QUORUM =
 
 /** One problem for all collectors that fail of one cause; `isApiDown` for the first cause of an API that is down. */
 function describeFailure(failing: CauseGroup, cluster: string, isApiDown: boolean): FoundProblem {
-  const [first] = failing;
-  const { api, failure: cause } = first;
-  const { reason, message } = cause.error;
+  const [{ key, api, failure: cause }] = failing;
+  const { reason } = cause.error;
   const affects = failing.map(({ name }) => name);
-  const names = formatList(affects);
-  const shownOf = failing.filter((collector) => collector.hasData).map(({ name }) => name);
-  const hasData = shownOf.length === failing.length;
+  const describe = !isApiDown
+    ? describePolls
+    : api === 'cluster'
+      ? describeClusterDown
+      : describeCloudDown;
   // The alert does not count the collector sql, whose queries are refused one by one.
   const isCounted = affects.some((name) => name !== sql.name);
   const isRejected = isCounted && (reason === 'auth' || reason === 'forbidden');
-  const isClusterDown = isApiDown && api === 'cluster';
-  // While nothing responds, a longer poll only waits longer.
-  const remedy =
-    isApiDown && cause.error.exceededPoll ? 'check the nodes for overload' : cause.remedy;
-  const advice = `${formatAdvice(remedy, cluster)}${describeNextLogin(cause.error.request)}`;
-  // The advice for a login that hangs already names system ranges without a quorum.
-  const isExplained = advice.includes('no quorum');
-  const uncounted = failing.filter(({ isPartial }) => isPartial).map(({ name }) => name);
-  const isPartial = uncounted.length > 0;
-  const dataAlert = hasData && !isPartial ? undefined : 'CrdbDataStale';
-  const usualAlert = isClusterDown ? 'CrdbClusterApiDown' : dataAlert;
-  const who = plural(failing.length, `Collector ${names} is`, `Collectors ${names} are`);
-  const shown = isPartial
-    ? `no counts of ${formatList(uncounted)} are shown`
-    : 'older data is shown';
-  const left = shownOf.length === 0 ? '' : ` but of ${formatList(shownOf)}`;
-  const data = hasData ? shown : `there is no current data${left}`;
-  const cloudDown = `The Cloud API is failing: ${message}.`;
-  const clusterDown = `The exporter cannot see the cluster: its API is failing: ${message}.`;
   return {
-    key: first.key,
+    key,
     about: 'exporter',
-    alert: isRejected ? 'CrdbAccessRejected' : usualAlert,
-    text: isApiDown
-      ? isClusterDown
-        ? clusterDown
-        : cloudDown
-      : `${who} failing, ${data}: ${message}.`,
-    next: isApiDown
-      ? `${isClusterDown ? SQL_FIRST : ''}${isClusterDown && reason === 'timeout' && !isExplained ? NO_QUORUM : ''}${advice} Failing collectors: ${names}.`
-      : advice,
+    ...describe(failing, cluster),
+    ...(isRejected && { alert: 'CrdbAccessRejected' as const }),
     cause,
     failures: failing.map(({ failure }) => failure),
     affects,
     downApi: isApiDown ? api : undefined,
   };
+}
+
+type Description = Pick<FoundProblem, 'alert' | 'text' | 'next'>;
+
+function describeClusterDown(failing: CauseGroup, cluster: string): Description {
+  const [{ failure }] = failing;
+  const { reason, message } = failure.error;
+  const advice = adviseDown(failing, cluster);
+  // The advice for a login that hangs already names system ranges without a quorum.
+  const quorum = reason === 'timeout' && !advice.includes('no quorum') ? NO_QUORUM : '';
+  return {
+    alert: 'CrdbClusterApiDown',
+    text: `The exporter cannot see the cluster: its API is failing: ${message}.`,
+    next: `${SQL_FIRST}${quorum}${advice}`,
+  };
+}
+
+function describeCloudDown(failing: CauseGroup, cluster: string): Description {
+  const [{ failure }] = failing;
+  return {
+    alert: alertOfData(failing),
+    text: `The Cloud API is failing: ${failure.error.message}.`,
+    next: adviseDown(failing, cluster),
+  };
+}
+
+/** Some collectors of an API that is up. */
+function describePolls(failing: CauseGroup, cluster: string): Description {
+  const [{ failure }] = failing;
+  const names = formatNames(failing);
+  const who = plural(failing.length, `Collector ${names} is`, `Collectors ${names} are`);
+  return {
+    alert: alertOfData(failing),
+    text: `${who} failing, ${describeData(failing)}: ${failure.error.message}.`,
+    next: advise(failure, cluster),
+  };
+}
+
+/** The alert of data that is missing or partial. */
+function alertOfData(failing: CauseGroup): Description['alert'] {
+  const isShown = failing.every(({ hasData, isPartial }) => hasData && !isPartial);
+  return isShown ? undefined : 'CrdbDataStale';
+}
+
+/** What is shown of failing collectors, as a clause. */
+function describeData(failing: CauseGroup): string {
+  const shown = failing.filter(({ hasData }) => hasData);
+  if (shown.length === 0) return 'there is no current data';
+  if (shown.length < failing.length) return `there is no current data but of ${formatNames(shown)}`;
+  const partial = failing.filter(({ isPartial }) => isPartial);
+  return partial.length > 0
+    ? `no counts of ${formatNames(partial)} are shown`
+    : 'older data is shown';
+}
+
+function formatNames(collectors: readonly CollectorState[]): string {
+  return formatList(collectors.map(({ name }) => name));
+}
+
+/** The next step for an API that is down. While nothing responds, a longer poll only waits longer. */
+function adviseDown(failing: CauseGroup, cluster: string): string {
+  const [{ failure }] = failing;
+  const { error } = failure;
+  const advice = error.exceededPoll
+    ? advise({ error, remedy: 'check the nodes for overload' }, cluster)
+    : advise(failure, cluster);
+  return `${advice} Failing collectors: ${formatNames(failing)}.`;
+}
+
+function advise({ error, remedy }: PollFailure, cluster: string): string {
+  return `${formatAdvice(remedy, cluster)}${describeNextLogin(error.request)}`;
 }
 
 /** When a refused login is tried again; empty where none was refused. */
