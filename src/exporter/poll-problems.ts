@@ -265,9 +265,10 @@ function formatNames(collectors: readonly CollectorState[]): string {
 function adviseDown(failing: CauseGroup, cluster: string): string {
   const [{ failure }] = failing;
   const { error } = failure;
-  const advice = error.exceededPoll
-    ? advise({ error, remedy: 'check the nodes for overload' }, cluster)
-    : advise(failure, cluster);
+  const advice =
+    error.late === 'poll'
+      ? advise({ error, remedy: 'check the nodes for overload' }, cluster)
+      : advise(failure, cluster);
   return `${advice} Failing collectors: ${formatNames(failing)}.`;
 }
 

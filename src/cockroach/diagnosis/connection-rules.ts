@@ -198,7 +198,7 @@ export const CONNECTION_RULES: readonly Rule[] = [
   ],
   [
     ({ operation }) => `timeout of ${operation.name}`,
-    { reasons: ['timeout'], when: ({ error }) => error.exceededPoll },
+    { reasons: ['timeout'], when: ({ error }) => error.late === 'poll' },
     ({ operation }) =>
       `the poll took longer than collectors.${operation.name}.timeout: check the nodes for overload; raise it only if other polls succeed`,
   ],

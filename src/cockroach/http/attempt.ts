@@ -5,13 +5,7 @@ import type { Dispatcher } from 'undici';
 import type { FinishedRequest } from '#metrics';
 import { readErrorText } from '../protobuf/index.ts';
 import { readBody } from './body.ts';
-import {
-  isNodeTimeout,
-  RequestError,
-  type RequestTarget,
-  statusError,
-  toRequestError,
-} from './errors.ts';
+import { RequestError, type RequestTarget, statusError, toRequestError } from './errors.ts';
 import { recordResponse } from './poll-stats.ts';
 import {
   type HttpRequest,
@@ -164,9 +158,9 @@ function unpack(
 }
 
 /** Whether a whole response arrived. */
-function hasResponded({ code, request }: Attempt, failure: RequestError | undefined): boolean {
+function hasResponded({ code }: Attempt, failure: RequestError | undefined): boolean {
   if (code === 'error' || failure === undefined) return code !== 'error';
-  if (failure.status !== undefined) return !isNodeTimeout(failure, request);
+  if (failure.status !== undefined) return !failure.isNodeTimeout;
   return failure.reason !== 'timeout' && failure.reason !== 'network';
 }
 

@@ -26,7 +26,7 @@ export interface FailureDetails extends RequestTarget {
   readonly leadsToHttps?: boolean | undefined;
   /** The limit that the response exceeded, with the reason `limit`. */
   readonly limit?: Limit | undefined;
-  /** What was late, with the reason `timeout`, where a deadline of the request ended it. */
+  /** What was late, with the reason `timeout`, where a deadline of ours ended the request. */
   readonly late?: RequestError['late'];
   /** How to fix it, where only the place that fails knows that. */
   readonly remedy?: string | undefined;
@@ -42,8 +42,11 @@ export class RequestError extends Error {
   readonly url: string | undefined;
   readonly node: number | undefined;
   readonly limit: Limit | undefined;
-  /** What was late: the headers, the next chunk after them, or the body as a whole, which was slower than the minimum rate. */
-  readonly late: 'headers' | 'chunk' | 'body' | undefined;
+  /**
+   * What was late where a deadline of ours ended the request: the headers, the next chunk after them, the body as a whole, which was
+   * slower than the minimum rate, or the poll, which was over before the response was. Those of the system and of undici have codes.
+   */
+  readonly late: 'headers' | 'chunk' | 'body' | 'poll' | undefined;
   /** When a refused login is tried again, wall clock, ms: whoever logs in decides it. */
   nextLoginMs: number | undefined;
   readonly remedy: string | undefined;
@@ -82,14 +85,9 @@ export class RequestError extends Error {
     return this.status === TOO_MANY_REQUESTS || this.wasNotSent;
   }
 
-  /** A deadline of ours ended the request; those of the system and of undici have codes. */
-  get missedDeadline(): boolean {
-    return this.reason === 'timeout' && codeOf(this) === '';
-  }
-
-  /** The poll was over before the response was. */
-  get exceededPoll(): boolean {
-    return this.reason === 'timeout' && isTimeoutError(this.cause);
+  /** A gateway or balancer got no response from the node. */
+  get isNodeTimeout(): boolean {
+    return this.node !== undefined && this.status === GATEWAY_TIMEOUT;
   }
 
   /** There was no response in time, or the server that responded had waited too long for another one (504). */
@@ -158,11 +156,6 @@ function blamedFor(reason: FailureReason, code: string): Blamed {
   return reason === 'network' || reason === 'timeout' ? 'endpoint' : 'nobody';
 }
 
-/** Whether a gateway or balancer got no response from a node. */
-export function isNodeTimeout(error: RequestError, { node }: { readonly node?: number }): boolean {
-  return node !== undefined && error.status === GATEWAY_TIMEOUT;
-}
-
 /** What does not respond may be silent at one URL, refuse the connection at the next, and be a 502 or 500 at a third. */
 const UNANSWERED: ReadonlySet<FailureReason> = new Set([
   'timeout',
@@ -171,10 +164,6 @@ const UNANSWERED: ReadonlySet<FailureReason> = new Set([
   'http',
   'breaker_open',
 ]);
-
-function isTimeoutError(error: unknown): boolean {
-  return error instanceof Error && error.name === 'TimeoutError';
-}
 
 /** The error of a failed request, from whatever undici, TLS, zlib or the decoder threw; `what` begins its message. */
 export function toRequestError(
@@ -187,10 +176,10 @@ export function toRequestError(
     const reason = error instanceof JsonLimitError ? 'limit' : 'decode';
     return new RequestError(reason, `${what}: ${error.message}`, { ...target, cause: error });
   }
-  if (isTimeoutError(error)) {
+  if (error instanceof Error && error.name === 'TimeoutError') {
     // A login has a deadline of its own.
     const text = `${what}: ${target.endpoint === 'login' ? 'no response in time' : 'poll timeout exceeded'}`;
-    return new RequestError('timeout', text, { ...target, cause: error });
+    return new RequestError('timeout', text, { ...target, cause: error, late: 'poll' });
   }
   if (isNotHttp(error)) {
     // The parser's own error holds what the server sent: it is no cause of this one.
@@ -215,8 +204,8 @@ export function toRequestError(
 /** Why a poll failed: the failed request that was thrown, or any other error with its own message. */
 export function failureOf(error: unknown): RequestError {
   if (error instanceof RequestError) return error;
-  const { reason } = toRequestError(error, 'poll');
-  return new RequestError(reason, messageOf(error), { cause: error });
+  const { reason, late } = toRequestError(error, 'poll');
+  return new RequestError(reason, messageOf(error), { cause: error, late });
 }
 
 /** Cuts and cleans what a server may have written: a certificate can have a thousand names, and OpenSSL repeats them all. */

@@ -1,6 +1,6 @@
 import type { Attempt } from './attempt.ts';
 import { Breaker, type BreakerOptions } from './breaker.ts';
-import { type Blamed, isNodeTimeout, RequestError, TOO_MANY_REQUESTS } from './errors.ts';
+import { type Blamed, RequestError, TOO_MANY_REQUESTS } from './errors.ts';
 import type { HttpRequest } from './request.ts';
 import { isRefusal, pauseSeconds, POLICY } from './retry-policy.ts';
 import { createUpstream, type Upstream } from './upstream.ts';
@@ -255,7 +255,7 @@ function mayBlame({ blames }: HttpRequest, what: Blamed): boolean {
  * the node did not respond. A response that was still arriving when the poll ended is not silence.
  */
 function wasSilent({ request, code }: Attempt, error: RequestError): boolean {
-  if (isNodeTimeout(error, request)) return true;
-  if (!error.missedDeadline) return false;
+  if (error.isNodeTimeout) return true;
+  if (error.late === undefined) return false;
   return code === 'error' || (request.node !== undefined && !request.stats.signal.aborted);
 }

@@ -1,5 +1,5 @@
 import type { RetryReason } from '#base';
-import { isNodeTimeout, type RequestError, TOO_MANY_REQUESTS } from './errors.ts';
+import { type RequestError, TOO_MANY_REQUESTS } from './errors.ts';
 import type { HttpRequest } from './request.ts';
 
 // What is sent more than once, what is left alone, and for how long. A failed request
@@ -67,7 +67,7 @@ export function goesToNextUrl(
   error: RequestError,
   previous: RequestError | undefined,
 ): boolean {
-  if (error.missedDeadline || isNodeTimeout(error, request)) return false;
+  if (error.late !== undefined || error.isNodeTimeout) return false;
   if (request.wasRefused === true && isRefusal(request, error)) return false;
   const mayBeGateway = request.retryOn500 === true || request.node !== undefined;
   const isGatewayFault =
@@ -101,7 +101,7 @@ export function isRefusal({ endpoint, sentToken }: HttpRequest, { reason }: Requ
  * no connection. That holds for the login, too, which is slow.
  */
 export function retryReason(error: RequestError, request: HttpRequest): RetryReason | undefined {
-  if (isNodeTimeout(error, request)) return undefined;
+  if (error.isNodeTimeout) return undefined;
   if (request.method !== 'GET' && !error.wasRefused) return undefined;
   if (error.status === TOO_MANY_REQUESTS) return 'throttled';
   if (error.status !== undefined) return error.blames === 'endpoint' ? 'http' : undefined;

@@ -63,7 +63,7 @@ export async function scanNodes(
   const unfinished = new Set([...interrupted, ...order.slice(begun)]);
   for (const nodeId of unfinished) {
     const message = `ranges of node ${nodeId}: the scan ran out of time`;
-    const failure = new RequestError('timeout', message, { cause: signal.reason });
+    const failure = new RequestError('timeout', message, { cause: signal.reason, late: 'poll' });
     failed.push({ nodeId, wasQueried: interrupted.includes(nodeId), failure });
   }
   state.scans += 1;

@@ -15,15 +15,15 @@ export const REQUEST: HttpRequest = {
 export const USERS: HttpRequest = { ...REQUEST, endpoint: 'users' };
 export const OF_NODE_3: HttpRequest = { ...REQUEST, endpoint: 'node_ranges', node: 3 };
 export const OF_NODE_4: HttpRequest = { ...OF_NODE_3, node: 4 };
-export const LATE = new RequestError('timeout', 'no headers');
+export const LATE = new RequestError('timeout', 'no headers', { late: 'headers' });
 
 export function failure(code: string): RequestError {
   return toRequestError(Object.assign(new Error('failed'), { code }), 'nodes');
 }
 
-/** The error of a response with this status, with this Retry-After. */
-export function status(code: number, retryAfterSeconds?: number): RequestError {
-  return statusError(code, 'nodes', { retryAfterSeconds });
+/** The error of a response with this status, with this Retry-After, about this node. */
+export function status(code: number, retryAfterSeconds?: number, node?: number): RequestError {
+  return statusError(code, 'nodes', { retryAfterSeconds, node });
 }
 
 /** A request whose poll is over. */

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import {
   codeOf,
-  isNodeTimeout,
   RequestError,
   statusError,
   toRequestError,
@@ -94,15 +93,19 @@ test('a request that a breaker kept back was surely not sent', () => {
 });
 
 test('a deadline of ours is told from that of the system and from that of a gateway', () => {
-  const failures = [new RequestError('timeout', 'x'), failWith('ETIMEDOUT'), failWith('EPIPE')];
-  expect(failures.map(({ missedDeadline }) => missedDeadline)).toEqual([true, false, false]);
-  expect(new RequestError('other', 'x').missedDeadline).toBe(false);
-  const [gateway, refused] = [statusError(504, 'x', {}), statusError(502, 'x', {})];
-  expect([isNodeTimeout(gateway, { node: 0 }), isNodeTimeout(refused, { node: 0 })]).toEqual([
+  const over = toRequestError(new DOMException('x', 'TimeoutError'), 'nodes');
+  const failures = [over, failWith('ETIMEDOUT'), failWith('EPIPE')];
+  expect(failures.map(({ late }) => late)).toEqual(['poll', undefined, undefined]);
+  const [gateway, refused, ofUrl] = [
+    statusError(504, 'x', { node: 0 }),
+    statusError(502, 'x', { node: 0 }),
+    statusError(504, 'x', {}),
+  ];
+  expect([gateway.isNodeTimeout, refused.isNodeTimeout, ofUrl.isNodeTimeout]).toEqual([
     true,
     false,
+    false,
   ]);
-  expect(isNodeTimeout(gateway, {})).toBe(false);
 });
 
 describe('the message of a failure', () => {

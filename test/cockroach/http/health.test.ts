@@ -290,7 +290,7 @@ describe('the silence of a node', () => {
 
   test('is also a 504 of its gateway, and headers without a body', () => {
     const { pausedMs, fail, answer, clock } = create(1);
-    expect(fail(0, status(504), OF_NODE_3, 504)).toBe(false);
+    expect(fail(0, status(504, undefined, 3), OF_NODE_3, 504)).toBe(false);
     // It was waited for 60 ms.
     expect(pausedMs(OF_NODE_3)).toBe(600);
     clock.now += 600;

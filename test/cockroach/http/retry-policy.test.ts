@@ -7,20 +7,20 @@ import { REQUEST } from './clocked.ts';
 const OF_NODE = { ...REQUEST, node: 3 };
 const RESET = toRequestError(Object.assign(new Error('reset'), { code: 'ECONNRESET' }), 'nodes');
 const REFUSED = toRequestError(Object.assign(new Error('no'), { code: 'ECONNREFUSED' }), 'nodes');
-const LATE = new RequestError('timeout', 'late');
+const LATE = new RequestError('timeout', 'late', { late: 'headers' });
 
-function answer(status: number): RequestError {
-  return statusError(status, 'nodes', {});
+function answer(status: number, node?: number): RequestError {
+  return statusError(status, 'nodes', { node });
 }
 
 describe('a retry', () => {
   test.each<readonly [string, RequestError, HttpRequest, string | undefined]>([
     ['a 429', answer(429), REQUEST, 'throttled'],
-    ['a 429 for a node', answer(429), OF_NODE, 'throttled'],
+    ['a 429 for a node', answer(429, 3), OF_NODE, 'throttled'],
     ...[502, 503, 504].map((status) => [`a ${status}`, answer(status), REQUEST, 'http'] as const),
-    ['a 502 for a node', answer(502), OF_NODE, 'http'],
-    ['a 504 for a node', answer(504), OF_NODE, undefined],
-    ['a 504 for node 0', answer(504), { ...REQUEST, node: 0 }, undefined],
+    ['a 502 for a node', answer(502, 3), OF_NODE, 'http'],
+    ['a 504 for a node', answer(504, 3), OF_NODE, undefined],
+    ['a 504 for node 0', answer(504, 0), { ...REQUEST, node: 0 }, undefined],
     ['a reset connection', RESET, REQUEST, 'network'],
     ['a refused connection', REFUSED, REQUEST, 'network'],
     ['a deadline', LATE, REQUEST, undefined],
