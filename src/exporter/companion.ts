@@ -8,8 +8,6 @@ export interface Companion {
   readonly routes: readonly Route[];
   /** Called when a poll of a collector has ended or was skipped, but not of a cluster that was stopped. */
   polled(cluster: Observation, collector: string): void;
-  /** Called after a reload, with the names of the clusters that are configured now. */
-  reloaded(names: ReadonlySet<string>): void;
 }
 
 /** What a companion may read of the running daemon. */

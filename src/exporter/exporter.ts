@@ -248,7 +248,6 @@ export class Exporter {
     const logging = { ...changed.log, format: running.format };
     this.#config = { ...changed, web, log: logging, config: config.config };
     this.#reloads += 1;
-    this.#companion?.reloaded(new Set(changed.clusters.map(({ name }) => name)));
     log.level = changed.log.level;
     log.info({ clusters: changed.clusters.length }, 'configuration reloaded');
     if (loaded.warnings.length > 0) log.warn(formatIssues(loaded.warnings));

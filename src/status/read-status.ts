@@ -8,7 +8,7 @@ import type { ClusterStatus, CommandForm, Finding, ShownError, Status } from './
 
 /** The source of the status page and of /api/status. */
 export interface StatusSource extends Omit<Daemon, 'problems'> {
-  readonly historyOf: (cluster: string) => ClusterHistory;
+  readonly historyOf: (cluster: Observation) => ClusterHistory;
   readonly commandForm: CommandForm;
   /** The problems of the exporter itself, for every cluster. */
   readonly problems: () => readonly Finding[];
@@ -42,7 +42,7 @@ function readClusterStatus(
   const consoleUrl = cluster.config.console_url;
   const complete = (text: string) => completeCommands(text, commandForm, clusters().length, name);
   const { links } = config();
-  const history = historyOf(name);
+  const history = historyOf(cluster);
   const { findings, collectors, queries, ...reading } = history.read(cluster, nowMs);
   return {
     ...reading,

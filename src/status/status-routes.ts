@@ -11,6 +11,7 @@ import {
   type Daemon,
   isForeignHost,
   logChanges,
+  type Observation,
   readParameters,
   refusesRepeated,
   type Route,
@@ -35,10 +36,11 @@ import { createRunbookRoutes } from './runbooks.ts';
  */
 export function createStatus(daemon: Daemon, log: Log, commandForm: CommandForm): Companion {
   const { wallMs, monotonicMs } = daemon;
-  const histories = new Map<string, ClusterHistory>();
-  const historyOf = (cluster: string): ClusterHistory => {
-    const history = histories.get(cluster) ?? new ClusterHistory(daemon.config, monotonicMs);
-    histories.set(cluster, history);
+  // Of a cluster that was replaced or removed nothing is remembered.
+  const histories = new WeakMap<symbol, ClusterHistory>();
+  const historyOf = ({ identity }: Observation): ClusterHistory => {
+    const history = histories.get(identity) ?? new ClusterHistory(daemon.config, monotonicMs);
+    histories.set(identity, history);
     return history;
   };
   const problems = (): readonly Finding[] => {
@@ -50,13 +52,10 @@ export function createStatus(daemon: Daemon, log: Log, commandForm: CommandForm)
     routes: createRoutes(source),
     polled(cluster, collector) {
       const nowMs = wallMs();
-      const history = historyOf(cluster.name);
+      const history = historyOf(cluster);
       const before = history.problems;
       history.record(cluster, collector, nowMs);
       logChanges(log.child({ cluster: cluster.name }), before, history.problems, nowMs);
-    },
-    reloaded(names) {
-      for (const name of histories.keys()) if (!names.has(name)) histories.delete(name);
     },
   };
 }

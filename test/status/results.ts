@@ -159,7 +159,6 @@ interface Polled {
   readonly isPolled?: boolean;
   readonly isUp: boolean | undefined;
   readonly config?: ClusterConfig;
-  readonly identity?: symbol;
   readonly results?: Results;
 }
 
@@ -224,13 +223,12 @@ export function polledCluster({
   isUp,
   results = {},
   config = CONFIG,
-  identity = SHOP,
 }: Polled): Observation {
   const byName = new Map<string, CollectorResult>(Object.entries(results));
   const watch = new WatchHistory(SILENT, () => 0);
   const cluster: Observation = {
     name: 'shop',
-    identity,
+    identity: SHOP,
     pollers,
     config: { ...config, name: 'shop', poll: isPolled },
     upstreams: () => [],

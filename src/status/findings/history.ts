@@ -19,48 +19,30 @@ const MIN_CONTRADICTIONS = 3;
 /** How often a node writes its record. */
 const RECORD_SECONDS = 10;
 
-/** What is remembered of one cluster, in bounded memory. */
-class Past {
-  /** Scans and counts by the monotonic clock: their times are compared, and never shown. */
-  readonly scans = new ScanHistory();
-  readonly trends = new ReplicaTrends();
-  /** The last nodes with new records. */
-  nodes: NodesResult | undefined;
-  lateRecords: Memory['lateRecords'] = new Map();
-  writing: Memory['writing'] = new Set();
-  certificates: CertificateLives = new Map();
-  /** Polls of sessions in a row that saw none of others although clients are connected. */
-  contradictions = 0;
-  hiddenSessions: Problem | undefined;
-  /** All that is left when the API is down for longer than `max_age`. */
-  lastSeen: Memory['lastSeen'] = {};
-  healthyMs: number | undefined;
-  problems: readonly Finding[] = [];
-  /** Start of the current state and of each current problem, ms. */
-  since: ReadonlyMap<string, number> = new Map();
-  /** When each collector was polled for the first time, ms. */
-  readonly firstPolls = new Map<string, number>();
-
-  /** The wall clock was set ahead by this, or back: what is remembered is as old as before. */
-  moveTimes(byMs: number): void {
-    this.healthyMs &&= this.healthyMs + byMs;
-    this.lastSeen = moveLastSeen(this.lastSeen, byMs);
-    this.problems = this.problems.map((problem) => ({
-      ...problem,
-      since: moveTime(problem.since, byMs),
-    }));
-    this.since = new Map(Array.from(this.since, ([key, ms]) => [key, ms + byMs]));
-    for (const [collector, ms] of this.firstPolls) this.firstPolls.set(collector, ms + byMs);
-  }
-}
-
-/** The age of the problems of a configured cluster, and what is compared between its polls. */
+/** The age of the problems of one cluster, and what is compared between its polls, in bounded memory. */
 export class ClusterHistory {
-  #past = new Past();
-  #identity: symbol | undefined;
   readonly #settings: () => FindingSettings;
   readonly #monotonicMs: () => number;
   readonly #wallClock = new WallClockSteps();
+  /** Scans and counts by the monotonic clock: their times are compared, and never shown. */
+  readonly #scans = new ScanHistory();
+  readonly #trends = new ReplicaTrends();
+  /** The last nodes with new records. */
+  #nodes: NodesResult | undefined;
+  #lateRecords: Memory['lateRecords'] = new Map();
+  #writing: Memory['writing'] = new Set();
+  #certificates: CertificateLives = new Map();
+  /** Polls of sessions in a row that saw none of others although clients are connected. */
+  #contradictions = 0;
+  #hiddenSessions: Problem | undefined;
+  /** All that is left when the API is down for longer than `max_age`. */
+  #lastSeen: Memory['lastSeen'] = {};
+  #healthyMs: number | undefined;
+  #problems: readonly Finding[] = [];
+  /** Start of the current state and of each current problem, ms. */
+  #since: ReadonlyMap<string, number> = new Map();
+  /** When each collector was polled for the first time, ms. */
+  readonly #firstPolls = new Map<string, number>();
 
   /** `settings` are those of the running configuration. */
   constructor(settings: () => FindingSettings, monotonicMs: () => number) {
@@ -68,75 +50,71 @@ export class ClusterHistory {
     this.#monotonicMs = monotonicMs;
   }
 
+  /** When the wall clock was set ahead, or back, what is remembered is as old as before. */
   #followClock(nowMs: number): void {
     const stepMs = this.#wallClock.read(nowMs, this.#monotonicMs());
-    if (stepMs !== 0) this.#past.moveTimes(stepMs);
+    if (stepMs === 0) return;
+    this.#healthyMs &&= this.#healthyMs + stepMs;
+    this.#lastSeen = moveLastSeen(this.#lastSeen, stepMs);
+    this.#problems = this.#problems.map((problem) => ({
+      ...problem,
+      since: moveTime(problem.since, stepMs),
+    }));
+    this.#since = new Map(Array.from(this.#since, ([key, ms]) => [key, ms + stepMs]));
+    for (const [collector, ms] of this.#firstPolls) this.#firstPolls.set(collector, ms + stepMs);
   }
 
-  /**
-   * Reads the cluster, whose state and problems began when this exporter first saw them: new ones now. One that was not polled yet
-   * has no past: what is remembered is of the cluster before.
-   */
+  /** Reads the cluster, whose state and problems began when this exporter first saw them: new ones now. */
   read(cluster: Observation, nowMs: number): ClusterReading {
     this.#followClock(nowMs);
-    const past = cluster.identity === this.#identity ? this.#past : new Past();
-    return this.#judge(cluster, past, nowMs, (key) => past.since.get(key) ?? nowMs);
+    return this.#judge(cluster, nowMs, (key) => this.#since.get(key) ?? nowMs);
   }
 
-  #judge(
-    cluster: Observation,
-    past: Past,
-    nowMs: number,
-    sinceMs: (key: string) => number,
-  ): ClusterReading {
-    const { lateRecords, writing, certificates, hiddenSessions, lastSeen, healthyMs } = past;
+  #judge(cluster: Observation, nowMs: number, sinceMs: (key: string) => number): ClusterReading {
     const evidence = observe(cluster, {
-      lateRecords,
-      writing,
-      certificates,
-      hiddenSessions,
-      lastSeen,
-      healthyMs,
+      lateRecords: this.#lateRecords,
+      writing: this.#writing,
+      certificates: this.#certificates,
+      hiddenSessions: this.#hiddenSessions,
+      lastSeen: this.#lastSeen,
+      healthyMs: this.#healthyMs,
       nowMs,
       thresholds: this.#settings().thresholds,
-      scanProblems: past.scans.problems(),
-      trends: past.trends.read(this.#monotonicMs()),
+      scanProblems: this.#scans.problems(),
+      trends: this.#trends.read(this.#monotonicMs()),
     });
     return judge(evidence, sinceMs);
   }
 
   /** The problems after the last poll. */
   get problems(): readonly Finding[] {
-    return this.#past.problems;
+    return this.#problems;
   }
 
   /** Whether the first polls of the cluster found it already: it may be older. */
   isFromFirstPolls(since: string, startedMs: number): boolean {
     const sinceMs = Date.parse(since);
-    return sinceMs >= startedMs && sinceMs <= Math.max(...this.#past.firstPolls.values());
+    return sinceMs >= startedMs && sinceMs <= Math.max(...this.#firstPolls.values());
   }
 
-  /** Records the state after a poll of this collector. Of a cluster that was replaced nothing is remembered. */
+  /** Records the state after a poll of this collector. */
   record(cluster: Observation, collector: string, nowMs: number): void {
     this.#followClock(nowMs);
-    if (this.#identity !== cluster.identity) this.#past = new Past();
-    this.#identity = cluster.identity;
     this.#recordResult(cluster, collector, nowMs);
     const since = new Map<string, number>();
     const sinceMs = (key: string): number => {
-      const startMs = this.#past.since.get(key) ?? nowMs;
+      const startMs = this.#since.get(key) ?? nowMs;
       since.set(key, startMs);
       return startMs;
     };
-    const reading = this.#judge(cluster, this.#past, nowMs, sinceMs);
+    const reading = this.#judge(cluster, nowMs, sinceMs);
     const { state, findings } = reading;
-    this.#past.lastSeen = remember(this.#past.lastSeen, collector, reading);
-    this.#past.problems = findings;
-    if (state === 'healthy') this.#past.healthyMs = nowMs;
-    const { firstPolls } = this.#past;
-    if (!firstPolls.has(collector)) firstPolls.set(collector, nowMs);
-    for (const key of [state, ...this.#past.problems.map((problem) => problem.key)]) sinceMs(key);
-    this.#past.since = since;
+    this.#lastSeen = remember(this.#lastSeen, collector, reading);
+    this.#problems = findings;
+    if (state === 'healthy') this.#healthyMs = nowMs;
+    if (!this.#firstPolls.has(collector)) this.#firstPolls.set(collector, nowMs);
+    for (const key of [state, ...findings.map((problem) => problem.key)]) sinceMs(key);
+    this.#since = since;
   }
 
   /** Remembers what is compared with each other: a scan, or the counts of the nodes. */
@@ -149,18 +127,17 @@ export class ClusterHistory {
       const listed = cluster.result(nodes);
       if (listed === undefined) return;
       this.#recordNodes(listed);
-      const { certificates } = this.#past;
-      this.#past.certificates = followCertificates(certificates, listed.nodes, last.atMs);
+      this.#certificates = followCertificates(this.#certificates, listed.nodes, last.atMs);
       const { scan_minutes } = this.#settings().thresholds;
-      this.#past.scans.addCounts(endMs, listed, scan_minutes * 60_000);
+      this.#scans.addCounts(endMs, listed, scan_minutes * 60_000);
     }
     if (collector === sessions.name) this.#recordSessions(cluster);
     if (collector === ranges.name) {
       const result = cluster.result(ranges);
       if (result === undefined) return;
       const startMs = endMs - last.durationSeconds * 1000;
-      this.#past.scans.addScan({ result, startMs, endMs });
-      this.#past.trends.add(result, endMs);
+      this.#scans.addScan({ result, startMs, endMs });
+      this.#trends.add(result, endMs);
     }
   }
 
@@ -169,19 +146,18 @@ export class ClusterHistory {
     const known = cluster.result(nodes);
     if (listed === undefined || known === undefined) return;
     const hidden = findHiddenSessions(cluster.config, listed, known);
-    const contradictions = hidden === undefined ? 0 : this.#past.contradictions + 1;
-    this.#past.contradictions = contradictions;
-    this.#past.hiddenSessions = contradictions < MIN_CONTRADICTIONS ? undefined : hidden;
+    this.#contradictions = hidden === undefined ? 0 : this.#contradictions + 1;
+    this.#hiddenSessions = this.#contradictions < MIN_CONTRADICTIONS ? undefined : hidden;
   }
 
   /** Compares the lists when each node may have written a newer record: a poll before that finds those of a few. */
   #recordNodes(listed: NodesResult): void {
-    const before = this.#past.nodes;
+    const before = this.#nodes;
     // The clocks of the nodes may be set back, too.
     if (Math.abs(newestRecord(listed) - newestRecord(before)) < RECORD_SECONDS) return;
-    this.#past.lateRecords = readLateRecords(before, listed);
-    this.#past.writing = readWriting(before, listed);
-    this.#past.nodes = listed;
+    this.#lateRecords = readLateRecords(before, listed);
+    this.#writing = readWriting(before, listed);
+    this.#nodes = listed;
   }
 }
 

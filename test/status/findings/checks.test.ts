@@ -86,7 +86,7 @@ test.each(['nodes', 'sessions'])(
   },
 );
 
-test('hidden sessions are logged once, and once when others are seen', async () => {
+test('hidden sessions of one cluster are logged once, and once when others are seen', async () => {
   const lines: string[] = [];
   const destination = { write: (line: string) => lines.push(line) };
   const { config } = await loadConfig({
@@ -110,7 +110,8 @@ test('hidden sessions are logged once, and once when others are seen', async () 
   );
   const seen = found([9], { watcher: 1, other: 1 });
   const hidden = found([450], { monitoring: 2 });
-  for (const cluster of [seen, hidden, hidden, hidden, hidden, seen, seen]) {
+  const other = { ...hidden, identity: Symbol('another cluster at the same addresses') };
+  for (const cluster of [seen, hidden, hidden, hidden, hidden, seen, seen, hidden, hidden, other]) {
     status.polled(cluster, 'sessions');
   }
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
