@@ -2,7 +2,7 @@ import { formatDuration } from '#base';
 import { medianRecord } from '#cockroach';
 import type { ListedNode, NodesResult } from '#collectors';
 import type { CollectorState } from '#exporter';
-import type { Evidence } from './evidence.ts';
+import type { ClockDifference, Evidence } from './evidence.ts';
 import type { Figure } from './find-figures.ts';
 import { secondsOf } from './node-metrics.ts';
 import type { Problem } from './status.ts';
@@ -55,18 +55,10 @@ function findMisdatedRecords({
   return new Map([...lateRecords, ...ahead]);
 }
 
-/** A difference between the clocks of exporter and server that is longer than a poll may take. */
-interface ClockDifference {
-  /** How far the clock of the exporter is ahead; negative where it is behind. */
-  readonly seconds: number;
-  /** Whose is wrong: where exporter and nodes agree, it is the Date that a server or a proxy sends. */
-  readonly wrong: 'exporter' | 'date';
-}
-
 /** Compares the clock of the exporter with the Date of the last list of nodes. */
-function compareClocks(
+export function compareClocks(
   collectors: readonly CollectorState[],
-  { answeredMs, nodes }: Pick<NodesResult, 'answeredMs' | 'nodes'>,
+  { answeredMs, nodes }: NodesResult,
 ): ClockDifference | undefined {
   const poll = collectors.find(({ name }) => name === 'nodes');
   const endMs = Date.parse(poll?.lastSuccessAt ?? '');
@@ -79,18 +71,12 @@ function compareClocks(
 }
 
 /** The time by the clock of the cluster, ms; by the exporter's, unless that is known to be wrong. */
-export function readClusterTime(
-  nowMs: number,
-  collectors: readonly CollectorState[],
-  listed: NodesResult | undefined,
-): number {
-  const difference = listed && compareClocks(collectors, listed);
-  return difference?.wrong === 'exporter' ? nowMs - difference.seconds * 1000 : nowMs;
+export function clusterTime(nowMs: number, clocks: ClockDifference | undefined): number {
+  return clocks?.wrong === 'exporter' ? nowMs - clocks.seconds * 1000 : nowMs;
 }
 
 /** The problem that the clock of the exporter is wrong, or the Date of the responses. */
-export function findWrongTime(evidence: Evidence): Problem | undefined {
-  const clocks = compareClocks(evidence.view.collectors, evidence);
+export function findWrongTime({ clocks }: Evidence): Problem | undefined {
   if (clocks === undefined) return undefined;
   const { seconds, wrong } = clocks;
   const problem = { key: 'wrong time', alert: 'CrdbExporterClockWrong' } as const;
@@ -112,15 +98,9 @@ export function findWrongTime(evidence: Evidence): Problem | undefined {
   };
 }
 
-/**
- * How old the record of a node is, in seconds; undefined where its time is wrong, or the Date that it is compared with, which
- * `wrongTime` (findWrongTime) says.
- */
-export function readAges(
-  evidence: Evidence,
-  wrongTime: Problem | undefined,
-): (id: number) => number | undefined {
-  if (wrongTime?.about === 'nodes') return () => undefined;
+/** How old the record of a node is, in seconds; undefined where its time is wrong, or the Date that it is compared with. */
+export function readAges(evidence: Evidence): (id: number) => number | undefined {
+  if (evidence.clocks?.wrong === 'date') return () => undefined;
   const misdated = findMisdatedRecords(evidence);
   const ages = new Map(
     evidence.nodes.map(({ id, recordAgeSeconds, updatedSeconds }) => [

@@ -38,11 +38,21 @@ export interface Memory {
   readonly trends: Trends;
 }
 
+/** A difference between the clocks of exporter and server that is longer than a poll may take. */
+export interface ClockDifference {
+  /** How far the clock of the exporter is ahead; negative where it is behind. */
+  readonly seconds: number;
+  /** Whose is wrong: where exporter and nodes agree, it is the Date that a server or a proxy sends. */
+  readonly wrong: 'exporter' | 'date';
+}
+
 /** All that is known of a cluster at one moment: its problems follow from this alone. */
 export interface Evidence extends Memory {
   /** Wall clock, ms. */
   readonly nowMs: number;
-  /** The time by the clock of the cluster, ms (readClusterTime): ages of what servers have dated follow it. */
+  /** Undefined while the clocks agree, and where that is not known. */
+  readonly clocks: ClockDifference | undefined;
+  /** The time by the clock of the cluster, ms: ages of what servers have dated follow it. */
   readonly clusterMs: number;
   readonly thresholds: Thresholds;
   /** The cluster as log, page and JSON show it. */

@@ -108,7 +108,7 @@ function findProblems(evidence: Evidence): readonly Problem[] {
     // Of one severity causes are listed before their effects: nodes that are down, then a partition, then slow nodes.
     ...from(
       'nodes',
-      view.nodes ? nodeProblems(view.nodes, dead, thresholds, readAges(evidence, wrongTime)) : [],
+      view.nodes ? nodeProblems(view.nodes, dead, thresholds, readAges(evidence)) : [],
     ),
     // Without a list of connections the counts in the records of nodes tell which nodes do not reach each other.
     ...from(isList(network) ? 'network' : 'nodes', ofConnections),

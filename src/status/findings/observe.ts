@@ -1,7 +1,7 @@
 import { cloud, network, nodes, ranges, readJobs, sessions, sql, tables } from '#collectors';
 import { type Observation, readApis, readCollector, readQueries } from '#exporter';
 import { readAssistant } from './assistant.ts';
-import { readClusterTime } from './check-clocks.ts';
+import { clusterTime, compareClocks } from './check-clocks.ts';
 import { findRetired } from './dead-nodes.ts';
 import type { Memory, Evidence } from './evidence.ts';
 import { readLastKnown } from './last-known.ts';
@@ -29,6 +29,7 @@ export function observe(
   const current = state === 'failing' ? 'unread' : connections;
   const tallies = cluster.result(sessions);
   const assistant = cluster.result(cloud);
+  const clocks = listed && compareClocks(collectors, listed);
   const jobs = readJobs(list);
   const found = { nodes: listed, network: current, ranges: scan, jobs };
   const stop = readStopEvidence(pollers, found, memory.scanProblems);
@@ -43,7 +44,8 @@ export function observe(
   return {
     ...memory,
     nowMs,
-    clusterMs: readClusterTime(nowMs, collectors, listed),
+    clocks,
+    clusterMs: clusterTime(nowMs, clocks),
     thresholds,
     view: {
       name,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { freshnessOf } from '../../../src/cockroach/node.ts';
+import { compareClocks } from '../../../src/status/findings/check-clocks.ts';
 import { ClusterHistory } from '../../../src/status/findings/history.ts';
 import { judge } from '../../../src/status/findings/judge.ts';
 import { DEFAULT_FINDING_SETTINGS } from '../finding-settings.ts';
@@ -37,8 +38,9 @@ function find(nodes: readonly Node[], answeredSeconds = NOON) {
   const results = { nodes: listed(nodes, answeredSeconds) };
   const cluster = polledCluster({ pollers: [], isUp: true, results });
   const evidence = observeAt(NOON * 1000, cluster);
-  const view = { ...evidence.view, collectors: [collectorState('nodes')] };
-  return judge({ ...evidence, view }, () => NOON * 1000);
+  const collectors = [collectorState('nodes')];
+  const clocks = compareClocks(collectors, results.nodes);
+  return judge({ ...evidence, view: { ...evidence.view, collectors }, clocks }, () => NOON * 1000);
 }
 
 function textsOf(...given: Parameters<typeof find>): readonly string[] {
