@@ -27,13 +27,11 @@ export function observe(
   const { state } = collectors.find((collector) => collector.name === network.name) ?? {};
   const connections: Connections = state && (cluster.result(network) ?? 'unread');
   const current = state === 'failing' ? 'unread' : connections;
-  const tallies = cluster.result(sessions);
-  const assistant = cluster.result(cloud);
+  const [tallies, assistant] = [cluster.result(sessions), cluster.result(cloud)];
   const clocks = listed && compareClocks(collectors, listed);
   const jobs = readJobs(list);
   const found = { nodes: listed, network: current, ranges: scan, jobs };
   const stop = readStopEvidence(pollers, found, memory.scanProblems);
-  const safeToStop = decideSafeToStop(stop);
   const dead = readDeadEvidence(stop, memory.trends);
   const fresh = list.filter(({ isFresh }) => isFresh);
   const retired = findRetired(list, dead, nowMs);
@@ -54,7 +52,7 @@ export function observe(
       nodes: nodesStatus,
       network: readReachability(current, listed?.nodes),
       ranges: scan && readRanges(scan, cluster.result(tables), downNodes, scanCheck),
-      safeToStop,
+      safeToStop: decideSafeToStop(stop),
       sessions: tallies && readSessions(tallies),
       assistant: assistant && readAssistant(assistant),
       sqlLoad: fresh.length === 0 ? undefined : readSqlLoad(fresh),
