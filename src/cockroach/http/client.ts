@@ -26,6 +26,9 @@ export interface HttpClientOptions extends RequestOptions, HealthOptions, AgentO
   readonly requestRetried: (endpoint: Endpoint, reason: RetryReason) => void;
 }
 
+const NO_SLOT =
+  'other requests of the exporter took too long: raise cluster_api.max_concurrent_requests, or look for what slows those';
+
 /** Breakers keep a request from being sent. */
 export class BreakerOpenError extends RequestError {
   /** In how many ms it may be sent. */
@@ -71,6 +74,8 @@ export class HttpClient implements AsyncDisposable {
   #agent: Dispatcher;
   readonly #health: Health;
   readonly #slots: LimitFunction;
+  /** All but one of the slots, if there are several. */
+  readonly #slotsForOthers: LimitFunction;
   readonly #budget = new RetryBudget();
   readonly #reused = new ReusedConnections();
 
@@ -80,6 +85,7 @@ export class HttpClient implements AsyncDisposable {
     this.#agent = createAgent(options);
     this.#health = new Health(urls, options);
     this.#slots = pLimit(maxConcurrentRequests);
+    this.#slotsForOthers = pLimit(Math.max(1, maxConcurrentRequests - 1));
   }
 
   /** Sends a request once a slot is free, and again where that may help (retry-policy.ts). */
@@ -127,6 +133,7 @@ export class HttpClient implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#slotsForOthers.clearQueue();
     this.#slots.clearQueue();
     await this.#agent.destroy();
     this.#reused[Symbol.dispose]();
@@ -247,20 +254,31 @@ export class HttpClient implements AsyncDisposable {
     );
   }
 
-  /** Runs `work` once a slot is free; a poll that is over does not wait for its turn. */
+  /**
+   * Runs `work` once a slot is free; a poll that is over does not wait for its turn. Example with 4 slots: while the lists of
+   * ranges of 8 frozen nodes are requested, 3 at a time, the list of nodes is still read.
+   */
   async #inSlot<T>(request: HttpRequest, work: () => Promise<T>): Promise<T> {
     const { stats } = request;
     const begun = Promise.withResolvers<void>();
-    const done = this.#slots(() => {
-      begun.resolve();
-      // A request that is never sent proves nothing.
-      stats.signal.throwIfAborted();
-      return work();
-    });
+    const begin = () =>
+      this.#slots(() => {
+        begun.resolve();
+        // A request that is never sent proves nothing.
+        stats.signal.throwIfAborted();
+        return work();
+      });
+    const done = mayWaitForOthers(request) ? this.#slotsForOthers(begin) : begin();
     const what = `${requestName(request)}: waiting for a free slot`;
-    await abortable(Promise.race([begun.promise, done]), stats.signal, what, request);
+    const target = { endpoint: request.endpoint, remedy: NO_SLOT };
+    await abortable(Promise.race([begun.promise, done]), stats.signal, what, target);
     return done;
   }
+}
+
+/** Whether other nodes, or a statement, may delay the response for minutes. */
+function mayWaitForOthers({ node, blames = 'url' }: HttpRequest): boolean {
+  return node !== undefined || blames !== 'url';
 }
 
 /**
@@ -271,7 +289,7 @@ export function abortable<T>(
   work: Promise<T>,
   signal: AbortSignal,
   what: string,
-  target: RequestTarget = {},
+  target: Parameters<typeof toRequestError>[2] = {},
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(toRequestError(signal.reason, what, target));

@@ -169,7 +169,7 @@ const UNANSWERED: ReadonlySet<FailureReason> = new Set([
 export function toRequestError(
   error: unknown,
   what: string,
-  target: RequestTarget = {},
+  target: Pick<FailureDetails, keyof RequestTarget | 'remedy'> = {},
 ): RequestError {
   if (error instanceof RequestError) return error;
   if (error instanceof JsonError || error instanceof ProtobufError) {

@@ -25,12 +25,35 @@ describe('bounds', () => {
     await expect.poll(() => server.requests.length).toBe(1);
     const waiting = ask(client, { signal: AbortSignal.timeout(50) });
     await expect(waiting).rejects.toThrow('nodes: waiting for a free slot');
+    await expect(waiting).rejects.toMatchObject({
+      remedy: expect.stringContaining('raise cluster_api.max_concurrent_requests'),
+    });
     // Nothing but its own end has ended it: the slot is still held.
     expect(server.flight.now).toBe(1);
     stop.abort();
     await expect(holding).rejects.toMatchObject({ name: 'RequestError' });
     expect(server.requests).toHaveLength(1);
   });
+
+  test.each([{ node: 3 }, { blames: 'endpoint' }, { blames: 'nobody' }] as const)(
+    'requests that wait for other nodes leave a slot: %o',
+    async (waiting) => {
+      await using server = await serve((request, response) => {
+        if (request.url?.endsWith('/nodes/') === true) response.end('{"fine":true}');
+      });
+      await using client = connect([server.url], { maxConcurrentRequests: 3 });
+      const stop = new AbortController();
+      const frozen = Array.from({ length: 4 }, () =>
+        ask(client, { path: '/frozen/', signal: stop.signal, ...waiting }),
+      );
+      await expect.poll(() => server.flight.now).toBe(2);
+      expect(await ask(client)).toBe('{"fine":true}');
+      expect(server.flight.most).toBe(3);
+      stop.abort();
+      const ends = await Promise.allSettled(frozen);
+      expect(ends.map(({ status }) => status)).toEqual(frozen.map(() => 'rejected'));
+    },
+  );
 
   test('an answer without headers is cancelled', async () => {
     await using server = await serve(() => undefined);
