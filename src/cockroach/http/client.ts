@@ -74,7 +74,7 @@ export class HttpClient implements AsyncDisposable {
   #agent: Dispatcher;
   readonly #health: Health;
   readonly #slots: LimitFunction;
-  /** All but one of the slots, if there are several. */
+  /** All but one of the slots; all of one or two, as half of them would be too few for a scan. */
   readonly #slotsForOthers: LimitFunction;
   readonly #budget = new RetryBudget();
   readonly #reused = new ReusedConnections();
@@ -85,7 +85,7 @@ export class HttpClient implements AsyncDisposable {
     this.#agent = createAgent(options);
     this.#health = new Health(urls, options);
     this.#slots = pLimit(maxConcurrentRequests);
-    this.#slotsForOthers = pLimit(Math.max(1, maxConcurrentRequests - 1));
+    this.#slotsForOthers = pLimit(maxConcurrentRequests - Number(maxConcurrentRequests > 2));
   }
 
   /** Sends a request once a slot is free, and again where that may help (retry-policy.ts). */

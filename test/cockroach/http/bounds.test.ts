@@ -55,6 +55,18 @@ describe('bounds', () => {
     },
   );
 
+  test.each([1, 2])('of %d slots none is kept', async (slots) => {
+    await using server = await serve(() => undefined);
+    await using client = connect([server.url], { maxConcurrentRequests: slots });
+    const stop = new AbortController();
+    const frozen = Array.from({ length: slots }, () =>
+      ask(client, { node: 3, signal: stop.signal }),
+    );
+    await expect.poll(() => server.flight.now).toBe(slots);
+    stop.abort();
+    await Promise.allSettled(frozen);
+  });
+
   test('an answer without headers is cancelled', async () => {
     await using server = await serve(() => undefined);
     await using client = connect([server.url], { deadlines: { headersMs: 100 } });
