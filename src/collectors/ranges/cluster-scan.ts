@@ -6,12 +6,10 @@ import { warnIgnored } from './ignoring-urls.ts';
 import {
   type CheckedScan,
   type CompleteScan,
-  isReal,
   isTroubled,
   type JudgedRanges,
   judgeRanges,
-  mayBeLeft,
-  stands,
+  judgeRemains,
 } from './judge-ranges.ts';
 import { endsWithout, MAX_READ_AGAIN, type OpenEnds } from './key-space.ts';
 import type { KnownRanges } from './known-ranges.ts';
@@ -134,7 +132,8 @@ async function judgeKeySpace(
   };
   if (keys === undefined) return nothing;
   const { map } = scan.known;
-  const isDoubtful = (slot: number): boolean => !isReal(scan, slot);
+  const isDoubtful = (slot: number): boolean =>
+    ['left', 'unclear'].includes(judgeRemains(scan, slot));
   const proved = findProved(scan, leftOvers);
   const open = endsWithout(map, keys.open, proved);
   const none = { ...nothing, open, leftOver: proved };
@@ -153,7 +152,8 @@ async function judgeKeySpace(
     areKeysCurrent &&
     [...overlapping].every(isDoubtful) &&
     !(await hasRange(map, (slot) => others(slot) && areKeysDoubtful(scan, slot)));
-  const isProved = areOthersClear && [...overlapping].every((slot) => mayBeLeft(scan, slot));
+  const isProved =
+    areOthersClear && [...overlapping].every((slot) => judgeRemains(scan, slot) === 'left');
   const hasDoubtful = await hasRange(map, (slot) => others(slot) && isDoubtful(slot));
   if (isProved && !hasDoubtful) return { ...nothing, leftOver: proved.union(overlapping) };
   // Example: [a, b) and [b, c) are real, [c, d) is missing, and [a, d) is left over. Only that one joins the keys, so that they have a gap.
@@ -162,10 +162,12 @@ async function judgeKeySpace(
   const isOverlapAlone =
     areOthersClear &&
     [...overlapping].every(
-      (slot) => !scan.verification.hasDescriptor(slot) || mayBeLeft(scan, slot),
+      (slot) => !scan.verification.hasDescriptor(slot) || judgeRemains(scan, slot) === 'left',
     ) &&
     !(await hasRange(map, (slot) => others(slot) && isDoubtful(slot) && isTroubled(scan, slot)));
-  const doubtful = changed.union(new Set([...overlapping].filter((slot) => !stands(scan, slot))));
+  const doubtful = changed.union(
+    new Set([...overlapping].filter((slot) => judgeRemains(scan, slot) !== 'stands')),
+  );
   return { ...none, overlapping, doubtful, isOverlapAlone };
 }
 

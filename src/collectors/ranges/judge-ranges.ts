@@ -183,27 +183,25 @@ function isVerifiedBy({ verification, confirmed, unknown }: CheckedScan, slot: n
 }
 
 /**
- * Whether a verified majority of the voters serves: then the range is no replica that a merge left behind. A merge needs a majority
- * of the voters, so that only a minority can miss it.
+ * What a scan shows of whether a merge left a range behind:
+ *
+ * - stands: no, as a verified majority of the voters serves. A merge needs a majority, so that only a minority can miss it.
+ * - real: no, as it is verified, and the holder of a valid lease has answered in this scan. Example: of the voters one holds the lease, one
+ *   is down and one is stuck, so that it serves nothing; its keys are its own all the same.
+ * - left: it may be so, as only a minority of its voters report it, and none of them holds a valid lease.
+ * - unclear: nothing shows either.
  */
-export function stands(scan: CheckedScan, slot: number): boolean {
-  return isVerifiedBy(scan, slot) && keepsMajority(replicasOf(scan, slot), 0);
-}
+type Remains = 'stands' | 'real' | 'left' | 'unclear';
 
-/**
- * Whether no merge left the range behind: it stands, or it is verified and the holder of a valid lease has answered in this scan. Example: of
- * the voters of a range one holds the lease, one is down and one is stuck, so that it serves nothing; its keys are its own all the same.
- */
-export function isReal(scan: CheckedScan, slot: number): boolean {
+export function judgeRemains(scan: CheckedScan, slot: number): Remains {
   const { verification } = scan;
-  return stands(scan, slot) || (verification.isReadNow(slot) && verification.isVerified(slot));
-}
-
-/** Whether a merge may have left the range behind: only a minority of its voters report it, and none of them holds a valid lease. */
-export function mayBeLeft({ known: { map }, verification }: CheckedScan, slot: number): boolean {
-  if (!verification.hasDescriptor(slot) || verification.isReadNow(slot)) return false;
+  const { map } = scan.known;
+  if (isVerifiedBy(scan, slot) && keepsMajority(replicasOf(scan, slot), 0)) return 'stands';
+  if (verification.isReadNow(slot)) return verification.isVerified(slot) ? 'real' : 'unclear';
+  if (!verification.hasDescriptor(slot)) return 'unclear';
   const [voters, votersBefore] = [map.votersOf(slot), map.votersBeforeOf(slot)];
-  return !keepsMajority({ voters, votersBefore, serving: map.reportedOf(slot) }, 0);
+  const isMajority = keepsMajority({ voters, votersBefore, serving: map.reportedOf(slot) }, 0);
+  return isMajority ? 'unclear' : 'left';
 }
 
 /** Whether a replica reports that the range is unavailable, or that it serves nothing, unless it took that back when it was asked again. */

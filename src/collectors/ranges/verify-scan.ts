@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { inSlices } from '#base';
 import { addWarning, type ClusterApi } from '#cockroach';
 import { nodesOf } from './descriptors.ts';
-import { type CheckedScan, isTroubled, stands } from './judge-ranges.ts';
+import { type CheckedScan, isTroubled, judgeRemains } from './judge-ranges.ts';
 import {
   endsWithout,
   findOpenEnds,
@@ -129,7 +129,7 @@ async function checkAbsent(
   for (const { slot } of unconfirmed) unknown.add(slot);
   // A majority without the node is enough.
   const unsplit = [...findUnsplit(scan.known, absent)].filter(
-    (slot) => !stands({ ...scan, unknown }, slot),
+    (slot) => judgeRemains({ ...scan, unknown }, slot) !== 'stands',
   );
   return { ...scan, unknown: unknown.union(new Set(unsplit)) };
 }
@@ -195,5 +195,7 @@ async function compareKeys(
 
 /** The slots of ranges that earlier scans have proved to be left over, and that do not stand. */
 export function findProved(scan: CheckedScan, leftOvers: LeftOvers): ReadonlySet<number> {
-  return new Set([...leftOvers.proved(scan)].filter((slot) => !stands(scan, slot)));
+  return new Set(
+    [...leftOvers.proved(scan)].filter((slot) => judgeRemains(scan, slot) !== 'stands'),
+  );
 }
