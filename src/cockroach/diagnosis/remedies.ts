@@ -99,6 +99,11 @@ export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
       { statuses: [403], endpoints: ['login'] },
       'nodes refuse logins with 401, never with 403: a proxy in between, or another server, rejects the login: check the URL',
     ],
+    [
+      'page of a proxy',
+      { statuses: [400, 403, 405], when: ({ error }) => error.isPage },
+      'the response is a page of HTML, which nodes do not send: a proxy or firewall in between refuses the request, or replaces the response of the node: let it pass both on, or use the URLs of the nodes',
+    ],
     ...SQL_RULES,
     [privilegeOf, { reasons: ['forbidden'] }, grant],
     [

@@ -100,6 +100,11 @@ export class RequestError extends Error {
     return this.endpoint !== 'login' && [403, 404, 501].includes(this.status ?? 0);
   }
 
+  /** A proxy sent a page for people. Nodes send JSON, protobuf or text. */
+  get isPage(): boolean {
+    return isHtml(this.serverText);
+  }
+
   /** The kind of the fault, which is the same at each URL: no response, or one of the other reasons. */
   get fault(): string {
     return UNANSWERED.has(this.reason) ? 'no response' : this.reason;
@@ -246,6 +251,10 @@ export function statusError(
   });
 }
 
+function isHtml(text: string): boolean {
+  return /^\s*<(?:!doctype|html)\b/i.test(text);
+}
+
 export function isRedirect(status = 0): boolean {
   return status >= 300 && status < 400;
 }
@@ -268,7 +277,8 @@ function readStatus(
     return ['auth', ' (the token was not understood)'];
   }
   if (status === 403) {
-    return ['forbidden', isLogin ? ' (the login was refused)' : ' (the user lacks a privilege)'];
+    const who = isHtml(serverText) ? 'a proxy refuses the request' : 'the user lacks a privilege';
+    return ['forbidden', ` (${isLogin ? 'the login was refused' : who})`];
   }
   if (status === 404) return ['not_available', ' (no such thing here)'];
   if (status === 501) return ['not_available', ' (not offered by this server)'];

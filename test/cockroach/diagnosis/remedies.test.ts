@@ -202,6 +202,17 @@ function serverTexts(status: number): readonly Line[] {
   ]);
 }
 
+/** Pages of HTML, which proxies send, and nodes do not. */
+function pages(): readonly Line[] {
+  const serverText = '\n<!DOCTYPE html><title>session or token blocked</title>';
+  return [400, 401, 403, 404, 405, 500, 503].flatMap((status) =>
+    (['login', 'nodes', 'table'] as const).map((endpoint): Line => {
+      const error = statusError(status, endpoint, { endpoint, serverText, sentToken: true });
+      return [`${error.message} (${error.reason})`, remedyOf(error)];
+    }),
+  );
+}
+
 function waits(): readonly Line[] {
   return [429, 503].flatMap((status) =>
     [undefined, 0.5, 1, 1.2, 60, 86_400].map((retryAfterSeconds): Line => [
@@ -226,6 +237,7 @@ test('every failure has its remedy', async () => {
     section('Statuses by login', await logins()),
     section('Status 400 by the text of the server', serverTexts(400)),
     section('Status 404 by the text of the server', serverTexts(404)),
+    section('Statuses with a page of HTML', pages()),
     section('Statuses by the seconds to wait', waits()),
     section('Codes', [
       ...codes(nodes),
