@@ -79,8 +79,10 @@ interface ClientsOptions {
 
 /** Rejects when a TLS file cannot be used. */
 export async function createClients(options: ClientsOptions): Promise<Clients> {
-  const { cluster_api, cloud_api } = options.config;
-  const urls = [cloud_api?.url, ...(cluster_api?.tls.ca_file ? [] : (cluster_api?.urls ?? []))];
+  const { cluster_api, cloud_api, proxy } = options.config;
+  const proxies = await Promise.all([proxy.http?.reveal(), proxy.https?.reveal()]);
+  const nodes = cluster_api?.tls.ca_file ? [] : (cluster_api?.urls ?? []);
+  const urls = [cloud_api?.url, ...nodes, ...proxies];
   if (urls.some((url) => url?.startsWith('https:'))) trustSystemCertificates();
   // What was created before something fails is ended, too.
   await using opened = new AsyncDisposableStack();

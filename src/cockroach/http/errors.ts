@@ -195,7 +195,7 @@ export function toRequestError(
   }
   const proxyFault = findProxyFault(error);
   if (proxyFault !== undefined) {
-    const text = `${what}: ${cut(proxyFault.message)}`;
+    const text = `${what}: ${describe(proxyFault, '')}`;
     return new RequestError(reasonOf(codeOf(proxyFault)), text, { ...target, cause: proxyFault });
   }
   const code = codeOf(error);

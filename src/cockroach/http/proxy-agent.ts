@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
 import { messageOf } from '#base';
 
@@ -29,8 +30,9 @@ export function createProxyAgent({ url, exceptions }: Proxy, pool: PoolOptions):
     allowH2: false,
     autoSelectFamilyAttemptTimeout: Math.ceil(timeout / 3),
   });
-  const connect: buildConnector.connector = (options, callback) =>
-    connectTo(options, (...[error, socket]) =>
+  const connect: buildConnector.connector = ({ servername = '', ...options }, callback) =>
+    // Node.js warns of an address as the name of the server.
+    connectTo(isIP(servername) ? options : { ...options, servername }, (...[error, socket]) =>
       error === null ? callback(null, socket) : callback(toUnreachable(error), null),
     );
   const { href } = new URL(url);
