@@ -36,7 +36,9 @@ const REPLACED: readonly (readonly [module: RegExp, text: string])[] = [
     /\/node_modules\/undici\/index\.js$/,
     `Object.assign(require('./lib/dispatcher/dispatcher').prototype, require('./lib/api'));
      exports.Agent = require('./lib/dispatcher/agent');
-     exports.EnvHttpProxyAgent = require('./lib/dispatcher/env-http-proxy-agent');`,
+     exports.EnvHttpProxyAgent = require('./lib/dispatcher/env-http-proxy-agent');
+     exports.Pool = require('./lib/dispatcher/pool');
+     exports.buildConnector = require('./lib/core/connect');`,
   ],
   [/\/node_modules\/undici\/lib\/(?:web\/.*|milo\/.*|dispatcher\/client-h2)\.js$/, ''],
   // Another parser of HTTP/1.1, and the usual one without SIMD.
