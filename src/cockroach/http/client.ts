@@ -4,7 +4,7 @@ import type { Dispatcher } from 'undici';
 import type { BreakerState, Endpoint, RetryReason } from '#base';
 import { type AgentOptions, createAgent } from './agents.ts';
 import { type Attempt, performRequest } from './attempt.ts';
-import { RequestError, type RequestTarget, toRequestError } from './errors.ts';
+import { type FailureDetails, RequestError, type RequestTarget, toRequestError } from './errors.ts';
 import { type Failures, Health, type HealthOptions } from './health.ts';
 import { type HttpRequest, requestName, type RequestOptions } from './request.ts';
 import {
@@ -270,7 +270,7 @@ export class HttpClient implements AsyncDisposable {
       });
     const done = mayWaitForOthers(request) ? this.#slotsForOthers(begin) : begin();
     const what = `${requestName(request)}: waiting for a free slot`;
-    const target = { endpoint: request.endpoint, remedy: NO_SLOT };
+    const target = { endpoint: request.endpoint, node: request.node, remedy: NO_SLOT };
     await abortable(Promise.race([begun.promise, done]), stats.signal, what, target);
     return done;
   }
@@ -289,7 +289,7 @@ export function abortable<T>(
   work: Promise<T>,
   signal: AbortSignal,
   what: string,
-  target: Parameters<typeof toRequestError>[2] = {},
+  target: FailureDetails = {},
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(toRequestError(signal.reason, what, target));

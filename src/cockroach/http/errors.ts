@@ -174,7 +174,7 @@ const UNANSWERED: ReadonlySet<FailureReason> = new Set([
 export function toRequestError(
   error: unknown,
   what: string,
-  target: Pick<FailureDetails, keyof RequestTarget | 'remedy'> = {},
+  target: FailureDetails = {},
 ): RequestError {
   if (error instanceof RequestError) return error;
   if (error instanceof JsonError || error instanceof ProtobufError) {
