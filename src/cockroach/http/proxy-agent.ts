@@ -19,17 +19,17 @@ const REFUSAL = /^Proxy (?:response|Authentication Required) \((\d+)\)/;
 
 /** The settings of a pool, and how it connects to the host of a URL. */
 interface PoolOptions extends Omit<Pool.Options, 'connect'> {
-  readonly connect: buildConnector.BuildOptions & { readonly timeout: number };
+  readonly connect: buildConnector.BuildOptions & {
+    readonly timeout: number;
+    readonly autoSelectFamilyAttemptTimeout: number;
+  };
 }
 
 /** Sends the requests of a pool through a proxy, which has the time to connect twice: for itself, and for its response to CONNECT. */
 export function createProxyAgent({ url, exceptions }: Proxy, pool: PoolOptions): Dispatcher {
-  const { timeout } = pool.connect;
-  const connectTo = buildConnector({
-    timeout,
-    allowH2: false,
-    autoSelectFamilyAttemptTimeout: Math.ceil(timeout / 3),
-  });
+  // The CAs of the cluster are not those of the proxy.
+  const { timeout, autoSelectFamilyAttemptTimeout } = pool.connect;
+  const connectTo = buildConnector({ timeout, autoSelectFamilyAttemptTimeout, allowH2: false });
   const connect: buildConnector.connector = ({ servername = '', ...options }, callback) =>
     // Node.js warns of an address as the name of the server.
     connectTo(isIP(servername) ? options : { ...options, servername }, (...[error, socket]) =>
@@ -42,7 +42,6 @@ export function createProxyAgent({ url, exceptions }: Proxy, pool: PoolOptions):
     httpsProxy: url,
     noProxy: exceptions,
     requestTls: pool.connect,
-    connectTimeout: timeout,
     // Without a limit of its own, one CONNECT without a response would keep all requests waiting for five minutes.
     clientFactory: (proxy) => new Pool(proxy, { connect, headersTimeout: timeout }),
     // Requests to http:// URLs go to the proxy itself.
@@ -54,8 +53,12 @@ export function createProxyAgent({ url, exceptions }: Proxy, pool: PoolOptions):
 function toUnreachable(error: Error): Error {
   const { code = '' } = error as NodeJS.ErrnoException;
   return code === 'UND_ERR_CONNECT_TIMEOUT'
-    ? proxyFault(PROXY_SILENT, 'the proxy does not respond')
+    ? silentProxy()
     : proxyFault(PROXY_UNREACHABLE, `the proxy cannot be reached: ${messageOf(error)}`);
+}
+
+function silentProxy(): Error {
+  return proxyFault(PROXY_SILENT, 'the proxy does not respond');
 }
 
 function proxyFault(code: string, message: string): Error {
@@ -68,9 +71,7 @@ export function findProxyFault(error: unknown): Error | undefined {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === PROXY_SILENT || code === PROXY_UNREACHABLE) return error;
   // The requests of pools have no such limit.
-  if (code === 'UND_ERR_HEADERS_TIMEOUT') {
-    return proxyFault(PROXY_SILENT, 'the proxy does not respond');
-  }
+  if (code === 'UND_ERR_HEADERS_TIMEOUT') return silentProxy();
   if (code === 'UND_ERR_PRX_CONN') {
     return proxyFault(PROXY_UNREACHABLE, 'the proxy closed the connection');
   }
