@@ -110,11 +110,10 @@ function warnOfSharedAddresses(clusters: FileConfig['clusters'], document: Sourc
 /** The addresses of a cluster, each with what it is in, and where it is written. A virtual cluster is a cluster of its own. */
 function addressesOf({ cluster_api, cloud_api }: FileConfig['clusters'][number]) {
   const { urls = [], virtual_cluster } = cluster_api ?? {};
-  const ids = cloud_api === undefined ? [] : [cloud_api];
-  return [
-    ...urls.map((url) => [url, virtual_cluster, 'cluster_api', 'urls'] as const),
-    ...ids.map(({ cluster_id, url }) => [cluster_id, url, 'cloud_api', 'cluster_id'] as const),
-  ];
+  const addresses = urls.map((url) => [url, virtual_cluster, 'cluster_api', 'urls'] as const);
+  if (cloud_api === undefined) return addresses;
+  const { cluster_id, url } = cloud_api;
+  return [...addresses, [cluster_id, url, 'cloud_api', 'cluster_id'] as const];
 }
 
 function hasLogin(api: Keys): boolean {

@@ -132,8 +132,10 @@ async function judgeKeySpace(
   };
   if (keys === undefined) return nothing;
   const { map } = scan.known;
-  const isDoubtful = (slot: number): boolean =>
-    ['left', 'unclear'].includes(judgeRemains(scan, slot));
+  const isDoubtful = (slot: number): boolean => {
+    const remains = judgeRemains(scan, slot);
+    return remains === 'left' || remains === 'unclear';
+  };
   const proved = findProved(scan, leftOvers);
   const open = endsWithout(map, keys.open, proved);
   const none = { ...nothing, open, leftOver: proved };

@@ -193,6 +193,7 @@ function isVerifiedBy({ verification, confirmed, unknown }: CheckedScan, slot: n
  */
 type Remains = 'stands' | 'real' | 'left' | 'unclear';
 
+/** Judges the range in this slot. */
 export function judgeRemains(scan: CheckedScan, slot: number): Remains {
   const { verification } = scan;
   const { map } = scan.known;

@@ -13,6 +13,14 @@ import { decideSafeToStop, readDeadEvidence, readStopEvidence } from './safe-to-
 import { checkScan } from './scan-check.ts';
 import { readSessions } from './session-problems.ts';
 
+/** The connections of the last poll that read them, and those that are current: unread while polls fail. */
+function readConnections(cluster: Observation, collectors: Evidence['view']['collectors']) {
+  const { state } = collectors.find((collector) => collector.name === network.name) ?? {};
+  const connections: Connections = state && (cluster.result(network) ?? 'unread');
+  const current = state === 'failing' ? 'unread' : connections;
+  return { connections, current };
+}
+
 /** Reads the results of the last polls. */
 export function observe(
   cluster: Observation,
@@ -24,10 +32,9 @@ export function observe(
   const listed = cluster.result(nodes);
   const { nodes: list = [], lastBackupSeconds = 0, missingKeys = [] } = listed ?? {};
   const scan = cluster.result(ranges);
-  const { state } = collectors.find((collector) => collector.name === network.name) ?? {};
-  const connections: Connections = state && (cluster.result(network) ?? 'unread');
-  const current = state === 'failing' ? 'unread' : connections;
-  const [tallies, assistant] = [cluster.result(sessions), cluster.result(cloud)];
+  const { connections, current } = readConnections(cluster, collectors);
+  const tallies = cluster.result(sessions);
+  const assistant = cluster.result(cloud);
   const clocks = listed && compareClocks(collectors, listed);
   const jobs = readJobs(list);
   const found = { nodes: listed, network: current, ranges: scan, jobs };
